@@ -2,7 +2,8 @@ import { defaultServerConditions } from "vite";
 import { defineConfig } from "vitest/config";
 
 // "holdfast-source" makes `import "holdfast"` load packages/holdfast/src, so tests need no build.
-const conditions = ["holdfast-source", ...defaultServerConditions];
+// Without "module", which only bundlers know: tests load what Node loads.
+const conditions = ["holdfast-source", ...defaultServerConditions.filter((condition) => condition !== "module")];
 
 export default defineConfig({
   resolve: { conditions },

@@ -1,5 +1,5 @@
 /**
- * npm run bench [-- workload … | peers [peer … workload …] | codecs | report]
+ * npm run bench [-- workload … | peers [peer … workload …] | codecs | telemetry | report]
  *   --store sqlite,postgres  --repeat 3  --size tiny|normal|full  --set runs=500  --json file  --publish
  *   --against HEAD~1 (measures another commit beside this one)
  *   --others 0.25 (cores that other processes may use before a measurement is repeated)  --minutes 20 (then none is)
@@ -23,11 +23,12 @@ import { writePage } from "./report/page.ts";
 import type { Results } from "./report/results.ts";
 import { machine, versions } from "./report/surroundings.ts";
 import { againstTable, goalTable, plainTable, workloadTable } from "./report/table.ts";
+import { telemetryTable } from "./telemetry.ts";
 import { WORKLOADS, workloadOf } from "./workloads/workloads.ts";
 
 const LATEST = fileURLToPath(new URL("results/latest.json", import.meta.url));
 
-const HELP = `npm run bench [-- workload … | peers [peer … workload …] | codecs | report]
+const HELP = `npm run bench [-- workload … | peers [peer … workload …] | codecs | telemetry | report]
 
   workloads   ${WORKLOADS.map(({ name }) => name).join(", ")}
   peers       ${PEERS.join(", ")}
@@ -62,6 +63,7 @@ const { values, positionals } = readArguments({
 if (values.help) console.log(HELP);
 else if (positionals[0] === "report") writePage(JSON.parse(readFileSync(LATEST, "utf8")) as Results);
 else if (positionals[0] === "codecs") console.log(codecTable());
+else if (positionals[0] === "telemetry") console.log(await telemetryTable());
 else await bench();
 
 function readArguments<T extends ParseArgsConfig>(config: T): ReturnType<typeof parseArgs<T>> {

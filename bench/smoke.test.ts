@@ -11,6 +11,7 @@ import { withFaultsOf } from "./lab/faults.ts";
 import { runRounds, sizeFor } from "./lab/rounds.ts";
 import { Stores } from "./lab/stores.ts";
 import { faultsOf } from "./report/goals.ts";
+import { telemetryTable } from "./telemetry.ts";
 import { WORKLOADS, workloadOf } from "./workloads/workloads.ts";
 
 let stores: Stores;
@@ -136,6 +137,12 @@ describe("the peers", () => {
       expect(kind).toMatch(/^(?:engine|queue)$/);
     }
   });
+});
+
+test("every telemetry is measured", async () => {
+  const lines = (await telemetryTable(1, 5)).split("\n");
+  expect(lines).toHaveLength(2 + 5);
+  for (const line of lines.slice(2)) expect(line).toMatch(/^\| .+ \| [\d.,]+ \| -?[\d.,]+ \|$/);
 });
 
 test("the codecs are measured with every value", () => {

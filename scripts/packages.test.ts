@@ -19,6 +19,7 @@ test("the packages that are published are known", () => {
     "@holdfast/postgres",
     "@holdfast/sqlite",
     "@holdfast/sqlite-node20",
+    "@holdfast/telemetry",
     "holdfast",
   ]);
 });

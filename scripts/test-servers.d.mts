@@ -1,6 +1,10 @@
+import type { PostgresSource } from "./postgres-binaries.mjs";
+
 export function startServers(options?: {
   readonly fsync?: boolean;
   readonly settings?: Readonly<Record<string, string>>;
+  /** Where the programs of PostgreSQL come from, `postgresSources()` by default. */
+  readonly sources?: readonly PostgresSource[];
 }): Promise<{
   readonly postgresUrl: string;
   readonly env: Readonly<Record<string, string>>;

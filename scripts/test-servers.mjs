@@ -1,6 +1,5 @@
-// The servers that tests need. PostgreSQL: HOLDFAST_TEST_POSTGRES_URL if set; else a throw-away server from the
-// binaries on this machine, in a temporary folder; else, for root on a machine with apt-get, the same after installing
-// it.
+// The servers that tests need. PostgreSQL: HOLDFAST_TEST_POSTGRES_URL if set; else a throw-away server in a temporary
+// folder, from the programs that postgres-binaries.mjs finds or installs.
 import { spawn, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import {
@@ -13,28 +12,28 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import net from "node:net";
 import os from "node:os";
 import path from "node:path";
 import process from "node:process";
+import { findBinaries, findOrInstallBinaries, howToGetPostgres, serverUser } from "./postgres-binaries.mjs";
 
 const VARIABLE = "HOLDFAST_TEST_POSTGRES_URL";
 const FOLDER_PREFIX = "holdfast-postgres-";
-const VERSION_MIN = 14;
 
 /**
  * Returns where the servers are, the same as environment variables for the tests, and how to stop what was started.
  * Tests run without fsync: correctness does not depend on what survives a power failure of the test machine.
  * Measurements use fsync.
  */
-export async function startServers({ fsync = false, settings = {} } = {}) {
+export async function startServers({ fsync = false, settings = {}, sources } = {}) {
   const given = process.env[VARIABLE];
   if (given) return { postgresUrl: given, env: {}, stop() {} };
-  removeAbandoned();
-  const bin = findBinaries() ?? (install() ? findBinaries() : undefined);
-  if (!bin) throw new Error(howToGetPostgres());
+  const bin = findOrInstallBinaries(sources);
+  removeAbandoned(bin);
   const server = await startPostgres(bin, { ...settings, ...(fsync ? {} : { fsync: "off", full_page_writes: "off" }) });
   return { postgresUrl: server.url, env: { [VARIABLE]: server.url }, stop: server.stop };
 }
@@ -109,41 +108,6 @@ async function untilReady({ data, folder }, server) {
   }
 }
 
-/** The folder with the newest initdb and pg_ctl. */
-function findBinaries() {
-  const debian = "/usr/lib/postgresql";
-  const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : [];
-  const folders = [
-    ...versions.map((version) => path.join(debian, version, "bin")),
-    ...(process.env.PATH ?? "").split(":"),
-  ];
-  return folders.find((folder) => existsSync(path.join(folder, "initdb")) && isNewEnough(folder));
-}
-
-function isNewEnough(folder) {
-  const { stdout } = spawnSync(path.join(folder, "pg_ctl"), ["--version"], { encoding: "utf8" });
-  return Number(/\d+/.exec(stdout ?? "")?.[0] ?? 0) >= VERSION_MIN;
-}
-
-function install() {
-  if (process.getuid?.() !== 0 || spawnSync("apt-get", ["--version"]).status !== 0) return false;
-  console.log(`${VARIABLE} is not set and PostgreSQL is not installed: installing it with apt-get`);
-  const options = {
-    stdio: ["ignore", "ignore", "inherit"],
-    env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" },
-  };
-  spawnSync("apt-get", ["update"], options);
-  return spawnSync("apt-get", ["install", "-y", "--no-install-recommends", "postgresql"], options).status === 0;
-}
-
-function howToGetPostgres() {
-  return [
-    `The tests need PostgreSQL ${VERSION_MIN} or later, and there is none here. Do one of these and run them again:`,
-    `- set ${VARIABLE}=postgres://user:password@host:port/database to a server whose user may create databases and roles;`,
-    "- install the server: apt-get install postgresql, dnf install postgresql-server, brew install postgresql.",
-  ].join("\n");
-}
-
 async function startPostgres(bin, durability) {
   const { data, folder, port, url, user, stop } = await createCluster(bin);
   try {
@@ -193,12 +157,14 @@ function stopPostgres(bin, folder, user) {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Removes the servers of runs that were killed before they could stop them. */
-function removeAbandoned() {
-  const bin = findBinaries();
+/** Removes the servers of this user's runs that were killed before they could stop them. */
+function removeAbandoned(bin) {
+  const user = serverUser();
   for (const name of readdirSync(os.tmpdir()).filter((entry) => entry.startsWith(FOLDER_PREFIX))) {
+    const folder = path.join(os.tmpdir(), name);
     const pid = Number.parseInt(name.slice(FOLDER_PREFIX.length), 10);
-    if (bin && pid > 0 && !isAlive(pid)) stopPostgres(bin, path.join(os.tmpdir(), name), serverUser());
+    const owner = statSync(folder, { throwIfNoEntry: false })?.uid;
+    if (pid > 0 && !isAlive(pid) && owner === (user?.uid ?? process.getuid?.())) stopPostgres(bin, folder, user);
   }
 }
 
@@ -209,17 +175,6 @@ function isAlive(pid) {
   } catch (error) {
     return error.code === "EPERM";
   }
-}
-
-/** PostgreSQL refuses to run as root, so root runs it as another user. */
-function serverUser() {
-  if (process.getuid?.() !== 0) return undefined;
-  const lines = readFileSync("/etc/passwd", "utf8")
-    .split("\n")
-    .map((line) => line.split(":"));
-  const found = lines.find(([name]) => name === "postgres") ?? lines.find(([name]) => name === "nobody");
-  if (!found) throw new Error("PostgreSQL cannot run as root, and there is no user postgres or nobody to run it as.");
-  return { uid: Number(found[2]), gid: Number(found[3]) };
 }
 
 function runAs(user, command, args, cwd) {

@@ -64,13 +64,13 @@ async function checkTarballs(tarballs: readonly Tarball[]): Promise<void> {
 }
 
 async function installWithNpm(folder: string, tarballs: readonly Tarball[]): Promise<void> {
-  const uses = ["holdfast", "@holdfast/sqlite", "@holdfast/postgres"];
+  const uses = ["holdfast", "@holdfast/sqlite", "@holdfast/postgres", "@holdfast/telemetry"];
   const devDependencies = { ...TYPES, typescript: EARLIER_TYPESCRIPT };
   makeProject({ folder, tarballs, uses, devDependencies });
   copySamples(folder, ["by-name.ts", "worker.ts", "both-stores.ts", "held-values.ts"]);
   await command("npm", ["install", ...REGISTRY_CACHE], { cwd: folder });
   // A second copy of the core would have its own classes, and clients would not be recognized across copies.
-  const copies = ["sqlite", "postgres"].map((name) =>
+  const copies = ["sqlite", "postgres", "telemetry"].map((name) =>
     path.join(folder, "node_modules/@holdfast", name, "node_modules"),
   );
   const second = copies.find((place) => existsSync(path.join(place, "holdfast")));

@@ -154,7 +154,7 @@ const PAGES: readonly Page[] = [
       },
       {
         title: "Logs, metrics, values",
-        names: ["Logger", "silentLogger", "Telemetry", "StepSpan", "Codec", "jsonCodec"],
+        names: ["Logger", "silentLogger", "Telemetry", "Span", "SpanAbout", "StartAbout", "Codec", "jsonCodec"],
       },
       { title: "In a transaction of your own", names: ["ClientInTransaction"] },
     ],
@@ -232,6 +232,18 @@ const PAGES: readonly Page[] = [
         names: ["transaction", "TransactionFunction", "TransactionOptions", "Tx", "TxQuery", "TxResult"],
       },
       { title: "A run together with your own commit", names: ["inTransaction", "ApplicationConnection"] },
+    ],
+  },
+  {
+    file: "telemetry.md",
+    title: "@holdfast/telemetry",
+    about: "Prometheus and OpenTelemetry; see [metrics and traces](../guide/telemetry.md).",
+    from: "packages/telemetry/src",
+    entry: "index.ts",
+    takes: () => true,
+    sections: [
+      { title: "Prometheus", names: ["prometheus", "PrometheusOptions", "PrometheusTelemetry"] },
+      { title: "OpenTelemetry", names: ["openTelemetry", "OpenTelemetryOptions"] },
     ],
   },
 ];

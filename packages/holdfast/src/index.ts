@@ -126,7 +126,12 @@ export {
   type CountMetric,
   DURATION_METRICS,
   type DurationMetric,
-  type StepSpan,
+  LEVEL_METRICS,
+  type LevelMetric,
+  type MetricAbout,
+  type Span,
+  type SpanAbout,
+  type StartAbout,
   type Telemetry,
   type TelemetryLabels,
 } from "./ports/telemetry.ts";

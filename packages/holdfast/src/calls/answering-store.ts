@@ -1,7 +1,8 @@
-import { HoldfastError } from "../errors/holdfast-error.ts";
+import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Store } from "../ports/store.ts";
 import { storeAround } from "../ports/store-calls.ts";
+import type { Telemetry } from "../ports/telemetry.ts";
 
 /** The smallest limit: well above what adapters wait for by themselves. */
 const ANSWER_LIMIT_MS = 60_000;
@@ -12,6 +13,7 @@ export interface AnsweringStoreParams {
   readonly clock: Clock;
   /** The longest that the adapter itself waits for an answer; the limit is above it. */
   readonly callLimitMs?: number | undefined;
+  readonly telemetry?: Telemetry | undefined;
 }
 
 /**
@@ -19,12 +21,24 @@ export interface AnsweringStoreParams {
  * would wait forever: a worker would keep its runs and do nothing. A call without an answer has an unknown outcome and is
  * repeated like any other.
  */
-export function answeringStore(store: Store, { clock, callLimitMs = 0 }: AnsweringStoreParams): Store {
+export function answeringStore(store: Store, { clock, callLimitMs = 0, telemetry }: AnsweringStoreParams): Store {
   const limitMs = Math.max(ANSWER_LIMIT_MS, 2 * callLimitMs);
-  const wrapped = storeAround(store, (method, _params, call) =>
+  const answered = (method: string, call: () => Promise<unknown>): Promise<unknown> =>
     // A transaction step takes as long as the user's own work, and its signal ends it.
-    method === "transact" ? call() : settled(call(), method, clock, limitMs),
-  );
+    method === "transact" ? call() : settled(call(), method, clock, limitMs);
+  const wrapped = storeAround(store, (method, _params, call) => {
+    if (!telemetry) return answered(method, call);
+    const sentAt = clock.monotonic();
+    const answer = answered(method, call);
+    // Beside the call, not in its way: the caller's answer is no later for it.
+    const report = (outcome: string): void =>
+      telemetry.duration("store_call", clock.monotonic() - sentAt, { call: method, outcome });
+    answer.then(
+      () => report("ok"),
+      (error: unknown) => report(isHoldfastError(error) ? error.code : "unknown"),
+    );
+    return answer;
+  });
   originals.set(wrapped, store);
   return wrapped;
 }

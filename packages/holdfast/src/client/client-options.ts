@@ -25,10 +25,11 @@ export interface ConnectOptions extends StoreOptions {
    */
   readonly logger?: Logger;
   /**
-   * Receives what happens, for metrics and traces.
+   * Receives what happens, for metrics and traces: one, or several. `@holdfast/telemetry` has them for Prometheus and
+   * OpenTelemetry.
    * @defaultValue none
    */
-  readonly telemetry?: Telemetry;
+  readonly telemetry?: Telemetry | readonly Telemetry[];
   /**
    * Applied to every text of an error before it is stored, after credentials have been masked. If it throws or returns
    * anything but a string (a promise, for example), the whole text becomes `[redacted]`.

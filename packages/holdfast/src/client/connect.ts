@@ -20,7 +20,8 @@ import { MemoryStore } from "../memory/store.ts";
 import { DEFAULT_LIMITS, type Limits } from "../model/limits.ts";
 import type { OpenedStore, OpenStoreOptions, StoreAdapter } from "../ports/open-store.ts";
 import { STORE_OPTIONS } from "../ports/store-options.ts";
-import { guardLogger, guardTelemetry } from "../report/guarded-observers.ts";
+import { guardLogger } from "../report/guarded-logger.ts";
+import { guardTelemetry } from "../report/guarded-telemetry.ts";
 import { isLogger, isTelemetry } from "../report/observer-options.ts";
 import { systemClock } from "../system/clock.ts";
 import { systemEnvironment } from "../system/environment.ts";
@@ -68,7 +69,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
   checkOptions(options, CONNECT_OPTIONS, "connect");
   const namespace = options.namespace ?? DEFAULT_NAMESPACE;
   const log = guardLogger(options.logger ?? consoleLogger);
-  const telemetry = options.telemetry === undefined ? undefined : guardTelemetry(options.telemetry, log);
+  const telemetry = guardTelemetry(options.telemetry, log);
   const { migrate, durability, schema } = options;
   const storeOptions: OpenStoreOptions = {
     clock: systemClock,
@@ -80,7 +81,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
   };
   const opened = await openByUrl(url, storeOptions, options.adapters);
   const { notifier, place, commitsInFlightMax, callLimitMs } = opened;
-  const store = answeringStore(opened.store, { clock: systemClock, callLimitMs });
+  const store = answeringStore(opened.store, { clock: systemClock, callLimitMs, telemetry });
   const limits = withDefaults(DEFAULT_LIMITS, options.limits);
   const { redact } = options;
   const observers = { ...(telemetry ? { telemetry } : {}), ...(redact ? { redact } : {}) };

@@ -23,7 +23,9 @@ import {
 import { type Duration, formatDuration } from "../model/duration.ts";
 import { EMPTY_PAYLOAD } from "../model/payload.ts";
 import type { NewRun } from "../model/run.ts";
+import { seedOf } from "../model/run-seed.ts";
 import type { StartOutcome } from "../ports/store.ts";
+import { startLabels } from "../report/telemetry-labels.ts";
 import { checkInput } from "./call-checks.ts";
 import type { ClientCore } from "./client-core.ts";
 import type { StartOptions } from "./client-options.ts";
@@ -83,6 +85,9 @@ export function newRun(core: ClientCore, known: KnownWorkflows, start: Start): N
     seed: runId,
     attributes,
   };
+  const { telemetry } = core.ports;
+  if (telemetry?.trace)
+    run.seed = seedOf(runId, telemetry.trace({ namespace, workflow: name, version, queue, id, runId }));
   if (options.delay !== undefined) run.startDelayMs = readDelay(options.delay, timeoutMs, where);
   if (options.startAt !== undefined) run.startAt = readStartAt(core, options.startAt, timeoutMs, where);
   if (timeoutMs !== undefined) run.timeoutMs = timeoutMs;
@@ -135,7 +140,7 @@ export function startedRun({ outcome, run }: StartOutcome): StartedRun {
 
 /** Throws if the run with that id is not the one to be started. */
 export function requireStarted(core: ClientCore, { outcome, run }: StartOutcome, workflow: string): void {
-  if (outcome === "created") core.ports.telemetry?.count("runs_started", 1, { workflow: run.workflow });
+  if (outcome === "created") core.ports.telemetry?.count("runs_started", 1, startLabels(run));
   if (run.workflow !== workflow) {
     const message = `The id "${run.id}" belongs to a run of workflow "${run.workflow}", not "${workflow}". Choose another id.`;
     throw new HoldfastError("run_already_exists", message, {

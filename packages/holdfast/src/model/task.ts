@@ -27,6 +27,8 @@ export interface TaskSpec {
   readonly external?: true;
   /** For limits and fairness. */
   readonly key?: string;
+  /** The trace context in which the run was started, for whoever executes the task. */
+  readonly trace?: string;
 }
 
 /** A task by its key: the run that scheduled it, and the event with which it did. */

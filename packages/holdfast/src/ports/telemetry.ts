@@ -1,56 +1,148 @@
+import type { ErrorRecord } from "../model/error-record.ts";
+
 /**
- * What the engine reports while it works. Replay reports nothing, so that everything is counted once. Absent by default, and
- * then nothing is computed for it. Implementations must be quick. What they throw has no effect and is logged once.
+ * What the engine reports while it works. Replay reports nothing that was done before, so that everything is counted once.
+ * Absent by default, and then nothing is computed for it. Implementations must be quick. What they throw has no effect and is
+ * logged once.
  */
 export interface Telemetry {
   /** It happened this many times. */
   count(metric: CountMetric, times: number, labels: TelemetryLabels): void;
   /** It took this long. */
   duration(metric: DurationMetric, ms: number, labels: TelemetryLabels): void;
-  /** A step's attempt begins; the returned function ends the span. */
-  stepSpan?(step: StepSpan): (error: unknown) => void;
+  /** It stands at this value now; reported with every heartbeat of a worker. */
+  level?(metric: LevelMetric, value: number, labels: TelemetryLabels): void;
+  /**
+   * A run is about to be started: the trace context that is kept with it, as a W3C `traceparent`. Its spans, and those of its
+   * tasks and children, are told of it, on whichever worker.
+   */
+  trace?(start: StartAbout): string | undefined;
+  /** A run has come to this worker, or an attempt of a step or task begins. */
+  span?(about: SpanAbout): Span | undefined;
 }
 
-/** What a count or a duration is about, by name: `{ workflow: "order", status: "failed" }`. */
+/** What a count or a duration is about, by name: `{ workflow: "order", status: "failed" }`. Never a run. */
 export type TelemetryLabels = Readonly<Record<string, string>>;
 
-/** The execution of a step that a span is about. */
-export interface StepSpan {
-  readonly runId: string;
+/** The start that a trace context is for. */
+export interface StartAbout {
+  readonly namespace: string;
   readonly workflow: string;
-  readonly op: string;
-  readonly attempt: number;
+  readonly version: string;
+  readonly queue: string;
+  readonly id: string;
+  readonly runId: string;
 }
 
-/** Counters, and their labels. */
-export const COUNT_METRICS = {
-  runs_started: "Starts that were made durable (workflow)",
-  runs_ended: "Runs that ended here (workflow, status)",
-  runs_parked: "Runs that were parked here (workflow, code)",
-  runs_lost: "Runs that this worker held and no longer holds (workflow)",
-  runs_replayed: "Runs that were rebuilt from their history (workflow)",
-  events_replayed: "Events read for that (workflow)",
-  replays_verified: "Ended runs that were replayed once more by `verifyReplay` (workflow, outcome)",
-  segments_damaged: "Packed copies of events that could not be used (fault)",
-  runs_claimed: "Runs taken from the store",
-  tasks_claimed: "Tasks taken from the store",
-  step_attempts: "Executions of steps (workflow, step, outcome)",
-  task_attempts: "Executions of tasks (task, outcome)",
-  pool_restarts: "Processes of task pools that were replaced or have died (worker, reason)",
-  flushes: "Calls that write what runs have done",
-  flushed_events: "Events in those calls",
-  store_failures: "Calls of the store that failed and are repeated (call)",
-} as const;
+/**
+ * What a span is about: the stretch of a run on one worker (`run`), from when it is claimed until it is suspended, ends or is
+ * lost; or one attempt of a step or a task. What was recorded before is replayed without a span.
+ */
+export interface SpanAbout {
+  readonly kind: "run" | "step" | "task";
+  readonly namespace: string;
+  readonly runId: string;
+  /** The id of the run; unknown to the worker of a task. */
+  readonly id?: string;
+  /** Unknown to the worker of a task, and so is the version. */
+  readonly workflow?: string;
+  readonly version?: string;
+  readonly queue?: string;
+  /** The op of a step or task: `charge#2`. */
+  readonly op?: string;
+  /** The name of the task. */
+  readonly task?: string;
+  readonly attempt?: number;
+  /** What `trace` returned when the run was started. */
+  readonly trace?: string;
+}
 
-/** Durations in milliseconds, and their labels. */
+/** Something that takes time, and is made of parts. */
+export interface Span {
+  /** Begins a part of it: an attempt of a step, in the stretch of its run. Without it, `Telemetry.span` is called. */
+  part?(about: SpanAbout): Span | undefined;
+  /** Calls the function of a step or task, so that the spans that it begins become parts of this one. */
+  within?<T>(call: () => T): T;
+  /**
+   * It is over. `outcome` of a run: its status, `suspended` or `lost`; of an attempt: `completed`, `failed`, or `discarded` if
+   * nobody wants to know. The error is what the store keeps: without credentials.
+   */
+  end(outcome: string, error: ErrorRecord | undefined): void;
+}
+
+/** A metric: what it says, and its labels. The values of every label are few: names from code, queues, kinds, outcomes. */
+export interface MetricAbout {
+  readonly about: string;
+  readonly labels: readonly string[];
+}
+
+/** What is counted. */
+export const COUNT_METRICS = {
+  runs_started: { about: "Starts that were made durable", labels: ["workflow", "version", "queue"] },
+  runs_ended: { about: "Runs that ended here", labels: ["workflow", "version", "status"] },
+  runs_parked: { about: "Runs that were parked here", labels: ["workflow", "code"] },
+  runs_lost: { about: "Runs that this worker held and no longer holds", labels: ["workflow"] },
+  runs_replayed: { about: "Runs that were rebuilt from their history", labels: ["workflow"] },
+  events_replayed: { about: "Events read for that", labels: ["workflow"] },
+  replays_verified: {
+    about: "Ended runs that were replayed once more by `verifyReplay`",
+    labels: ["workflow", "outcome"],
+  },
+  segments_damaged: { about: "Packed copies of events that could not be used", labels: ["fault"] },
+  runs_claimed: { about: "Runs taken from the store", labels: [] },
+  tasks_claimed: { about: "Tasks taken from the store", labels: [] },
+  step_attempts: { about: "Executions of steps", labels: ["workflow", "step", "outcome"] },
+  step_retries: { about: "Those of them that were not the first of their step", labels: ["workflow", "step"] },
+  step_failures: { about: "Those of them that failed, by the kind of error", labels: ["workflow", "step", "kind"] },
+  task_attempts: { about: "Executions of tasks", labels: ["task", "outcome"] },
+  task_retries: { about: "Those of them that were not the first of their task", labels: ["task"] },
+  task_failures: { about: "Those of them that failed, by the kind of error", labels: ["task", "kind"] },
+  pool_restarts: { about: "Processes of task pools that were replaced or have died", labels: ["worker", "reason"] },
+  flushes: { about: "Calls that write what runs have done", labels: [] },
+  commits: { about: "Commits of runs in those calls: written, busy, behind or lost", labels: ["outcome"] },
+  flushed_events: { about: "Events in those that were written", labels: [] },
+  flushed_bytes: { about: "Bytes of payloads in those events", labels: [] },
+  messages_received: { about: "Messages that became part of a history in those calls", labels: [] },
+  store_failures: { about: "Calls of the store that failed and are repeated", labels: ["call"] },
+  leases_lost: {
+    about: "Leases of workers that were not renewed in time (expired), or were taken away (dead)",
+    labels: ["reason"],
+  },
+  sweeps: { about: "Looks for dead workers and missed deadlines", labels: [] },
+  swept: {
+    about: "What they found: dead workers, and runs that were returned, parked or timed out",
+    labels: ["what"],
+  },
+} as const satisfies Readonly<Record<string, MetricAbout>>;
+
+/** What is measured, in milliseconds. */
 export const DURATION_METRICS = {
-  step_attempt: "One execution of a step (workflow, step, outcome)",
-  task_attempt: "One execution of a task (task, outcome)",
-  flush: "From sending a flush to its answer",
-  claim: "From sending a claim to its answer",
-} as const;
+  run: { about: "From the start of a run to its end", labels: ["workflow", "status"] },
+  queue_wait: {
+    about: "From the start of a run or the scheduling of a task to its first claim; a delayed start waits on purpose",
+    labels: ["queue", "what"],
+  },
+  timer_lateness: { about: "From when a timer was due until its run was told", labels: ["workflow"] },
+  replay: { about: "From reading a history until the run goes on from where it was", labels: ["workflow"] },
+  step_attempt: { about: "One execution of a step", labels: ["workflow", "step", "outcome"] },
+  task_attempt: { about: "One execution of a task", labels: ["task", "outcome"] },
+  flush: { about: "From sending a flush to its answer", labels: [] },
+  claim: { about: "From sending a claim to its answer", labels: [] },
+  store_call: {
+    about: "One call of the store; the outcome is `ok` or the code of the error",
+    labels: ["call", "outcome"],
+  },
+} as const satisfies Readonly<Record<string, MetricAbout>>;
+
+/** What goes up and down. */
+export const LEVEL_METRICS = {
+  runs_held: { about: "Runs that a worker holds", labels: ["worker"] },
+  tasks_held: { about: "Tasks that a worker holds", labels: ["worker"] },
+} as const satisfies Readonly<Record<string, MetricAbout>>;
 
 /** The name of a counter; `COUNT_METRICS` says what each one counts. */
 export type CountMetric = keyof typeof COUNT_METRICS;
 /** The name of a duration; `DURATION_METRICS` says what each one measures. */
 export type DurationMetric = keyof typeof DURATION_METRICS;
+/** The name of a level; `LEVEL_METRICS` says what each one shows. */
+export type LevelMetric = keyof typeof LEVEL_METRICS;

@@ -27,7 +27,7 @@ export function aboutRun({ namespace, workflow, id, runId }: Run): object {
 
 /** Without the occurrence: the steps of a loop are one step that is executed many times. */
 export function stepName(op: string): string {
-  return op.replace(/#\d+$/, "");
+  return op.includes("#") ? op.replace(/#\d+$/, "") : op;
 }
 
 export function writeFailedAttempt(lines: RepeatedLines, failed: FailedAttempt): void {

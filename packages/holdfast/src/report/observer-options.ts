@@ -1,13 +1,23 @@
-import { isFunction, type OptionCheck, objectWith } from "../errors/option-checks.ts";
+import { isFunction, isList, listOf, type OptionCheck, objectWith } from "../errors/option-checks.ts";
 import { LOG_LEVELS } from "../ports/logger.ts";
+import type { Telemetry } from "../ports/telemetry.ts";
 
 /** For every way to make a client, the test engine included. */
 export const isLogger: OptionCheck = objectWith(...LOG_LEVELS);
 
 const hasRequired = objectWith("count", "duration");
+const OPTIONAL = ["level", "trace", "span"] as const satisfies readonly (keyof Telemetry)[];
 
-export const isTelemetry: OptionCheck = (value, where, option) => {
+const isOneTelemetry: OptionCheck = (value, where, option) => {
   hasRequired(value, where, option);
-  const { stepSpan } = value as { readonly stepSpan?: unknown };
-  if (stepSpan !== undefined) isFunction(stepSpan, where, `${option}.stepSpan`);
+  for (const name of OPTIONAL) {
+    const found = (value as Partial<Telemetry>)[name];
+    if (found !== undefined) isFunction(found, where, `${option}.${name}`);
+  }
 };
+
+const areTelemetries = listOf(isOneTelemetry);
+
+/** One, or a list. */
+export const isTelemetry: OptionCheck = (value, where, option) =>
+  (isList(value) ? areTelemetries : isOneTelemetry)(value, where, option);

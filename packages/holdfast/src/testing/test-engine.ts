@@ -34,7 +34,8 @@ import type { TaskInterceptor } from "../ports/task-interceptor.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
 import type { Offering } from "../replay/context/offers.ts";
 import type { AnyTask, TaskDefinition, TaskInfo } from "../replay/ops/task-options.ts";
-import { guardLogger, guardTelemetry } from "../report/guarded-observers.ts";
+import { guardLogger } from "../report/guarded-logger.ts";
+import { guardTelemetry } from "../report/guarded-telemetry.ts";
 import { isLogger, isTelemetry } from "../report/observer-options.ts";
 import { withForgotten } from "./forgotten.ts";
 import { SeededSource } from "./seeded-source.ts";
@@ -73,7 +74,7 @@ export interface TestEngineOptions {
    * As for `connect`.
    * @defaultValue none
    */
-  readonly telemetry?: Telemetry;
+  readonly telemetry?: Telemetry | readonly Telemetry[];
   /**
    * As for `connect`.
    * @defaultValue nothing more is masked
@@ -138,7 +139,7 @@ export async function testEngine(options: TestEngineOptions): Promise<TestEngine
   const store = new MemoryStore({ clock, notifier });
   const limits = withDefaults(DEFAULT_LIMITS, options.limits);
   const log = options.logger === undefined ? silentLogger : guardLogger(options.logger);
-  const telemetry = options.telemetry === undefined ? undefined : guardTelemetry(options.telemetry, log);
+  const telemetry = guardTelemetry(options.telemetry, log);
   const mocks = new Map<string, StepMock>();
   const taskMocks = new Map<string, TaskMock>();
   const tasks = options.tasks ?? [];

@@ -9,9 +9,10 @@ function recorder() {
   const telemetry: Telemetry = {
     count: (metric, times, labels) => void seen.push(`${metric} ${times} ${label(labels)}`.trim()),
     duration: (metric, _ms, labels) => void seen.push(`${metric} ${label(labels)}`.trim()),
-    stepSpan: ({ op, attempt }) => {
-      seen.push(`begin ${op} ${attempt}`);
-      return (error) => void seen.push(`end ${op} ${attempt}${error ? ` ${(error as Error).message}` : ""}`);
+    span: ({ kind, workflow, op = workflow, attempt = "" }) => {
+      seen.push(`begin ${kind} ${op} ${attempt}`.trim());
+      const ends = (outcome: string) => `end ${kind} ${op} ${attempt} ${outcome}`.replace("  ", " ");
+      return { end: (outcome, error) => void seen.push(ends(outcome) + (error ? ` ${error.message}` : "")) };
     },
   };
   return { seen, telemetry };
@@ -35,14 +36,20 @@ test("telemetry hears of runs, attempts, flushes and claims, each once", async (
   await t.run(flaky);
   await t.close();
   expect(seen.filter((line) => /^(runs_started|runs_ended|step_attempts|begin|end)/.test(line))).toEqual([
-    "runs_started 1 flaky",
-    "begin try 1",
-    "end try 1 once more",
+    "begin run flaky",
+    "runs_started 1 flaky 1 default",
+    "begin step try 1",
+    "end step try 1 failed once more",
     "step_attempts 1 flaky try failed",
-    "begin try 2",
-    "end try 2",
+    "end run flaky suspended",
+    "begin run flaky",
+    "begin step try 2",
+    "end step try 2 completed",
     "step_attempts 1 flaky try completed",
-    "runs_ended 1 flaky completed",
+    "end run flaky suspended",
+    "begin run flaky",
+    "end run flaky completed",
+    "runs_ended 1 flaky 1 completed",
   ]);
   expect(seen.filter((line) => line === "flush").length).toBe(seen.filter((line) => line.startsWith("flushes")).length);
 });

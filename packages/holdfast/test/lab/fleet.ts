@@ -3,9 +3,13 @@ import { MemoryNotifier, MemoryStore, SeededSource, type TestEngine, testEngine,
 import { onTestFinished } from "vitest";
 import { Client } from "../../src/client/client.ts";
 import type { Clock } from "../../src/ports/clock.ts";
+import type { Telemetry } from "../../src/ports/telemetry.ts";
 
 type WorkerOptions = Parameters<Client["worker"]>[0];
-type ProcessOptions = Pick<ConnectOptions, "namespace" | "codec" | "telemetry"> & { readonly clock?: Clock };
+type ProcessOptions = Pick<ConnectOptions, "namespace" | "codec"> & {
+  readonly clock?: Clock;
+  readonly telemetry?: Telemetry;
+};
 
 export interface LogLine {
   readonly level: keyof Logger;

@@ -24,6 +24,7 @@ import type { Hint, Notifier } from "../../src/ports/notifier.ts";
 import type { StepInterceptor } from "../../src/ports/step-interceptor.ts";
 import type { Store } from "../../src/ports/store.ts";
 import { type StoreMethod, storeAround } from "../../src/ports/store-calls.ts";
+import type { Telemetry } from "../../src/ports/telemetry.ts";
 import { SeededSource } from "../../src/testing/seeded-source.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 
@@ -232,6 +233,7 @@ export class Process {
       notifier: life.notifier(cluster.hints),
       steps: this.#steps(),
       ...(environment ? { environment } : {}),
+      ...(cluster.telemetry ? { telemetry: cluster.telemetry } : {}),
     };
     this.client = new Client(ports, "default", async () => {});
   }
@@ -285,6 +287,8 @@ export class Cluster {
     warn() {},
     error: (fields, message) => void this.errors.push(`${message} ${JSON.stringify(fields)}`),
   };
+  /** Of the processes that are made from now on. */
+  telemetry: Telemetry | undefined;
   #processes = 0;
 
   /** Ids of workers are UUIDs in every call, whatever state the worker is in. */

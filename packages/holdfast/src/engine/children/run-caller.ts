@@ -28,6 +28,7 @@ import type {
   WatchOutcome,
   WatchRunsParams,
 } from "../../ports/store.ts";
+import { startLabels } from "../../report/telemetry-labels.ts";
 import type { SlotReservation } from "../worker/slot-reservation.ts";
 
 const BATCH_SIZE_MAX = 500;
@@ -79,7 +80,7 @@ export class RunCaller {
       const created = answer?.outcome === "created" ? answer.run : undefined;
       slot?.settle(created && runOf(created, { input: run.input, output: null, error: null }));
       if (created && created.availableAt !== null) this.#params.onDue(created.availableAt);
-      if (created) this.#params.ports.telemetry?.count("runs_started", 1, { workflow: run.workflow });
+      if (created) this.#params.ports.telemetry?.count("runs_started", 1, startLabels(created));
     }
     return answer;
   }

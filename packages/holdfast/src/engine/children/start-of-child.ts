@@ -1,5 +1,6 @@
 import { EMPTY_PAYLOAD } from "../../model/payload.ts";
 import type { NewRun, Run } from "../../model/run.ts";
+import { seedOf, traceOf } from "../../model/run-seed.ts";
 import type { Random } from "../../ports/random.ts";
 import type { StartParent, StartRun } from "../../ports/store.ts";
 import type { ChildSpec, ChildWork } from "../../replay/ops/child-work.ts";
@@ -12,7 +13,7 @@ export function startOfChild(parent: Run, op: string, child: ChildWork, random: 
 }
 
 export function newChildRun(
-  { namespace }: Run,
+  { namespace, seed }: Run,
   spec: ChildSpec,
   { runId, id }: { readonly runId: string; readonly id: string },
   input: NewRun["input"],
@@ -27,7 +28,7 @@ export function newChildRun(
     queue,
     priority,
     input,
-    seed: runId,
+    seed: seedOf(runId, traceOf(seed)),
     attributes,
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
   };

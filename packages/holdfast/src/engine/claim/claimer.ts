@@ -179,6 +179,7 @@ export class Claimer {
         const { telemetry } = this.#params;
         telemetry?.count("runs_claimed", result.runs.length, {});
         telemetry?.duration("claim", clock.monotonic() - sentAt, {});
+        if (telemetry) reportWaits(telemetry, result);
         if (!outdated()) this.#take(result, limit, solo);
       } catch (error) {
         if (!isTransient(error)) log.error({ error: String(error) }, "claiming runs failed");
@@ -278,4 +279,12 @@ export class Claimer {
 
 function contendedMs(times: number): number {
   return Math.min(CONTENDED_MS_MAX, CONTENDED_MS * 2 ** Math.min(times - 1, 10));
+}
+
+/** Only the first claim of a run says how long it has waited: the store sets `startedAt` then. */
+function reportWaits(telemetry: Telemetry, { runs, now }: ClaimRunsResult): void {
+  for (const { startedAt, createdAt, queue } of runs) {
+    if (startedAt !== null && startedAt >= now)
+      telemetry.duration("queue_wait", startedAt - createdAt, { queue, what: "run" });
+  }
 }

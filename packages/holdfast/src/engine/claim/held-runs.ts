@@ -170,8 +170,10 @@ export class HeldRuns {
     this.#packer = new SegmentPacker(this.#params.ports);
   }
 
-  #enter(executor: RunExecutor): void {
+  /** `replayingSince`: from when on its history was read, if it was. */
+  #enter(executor: RunExecutor, replayingSince?: number): void {
     this.#live.set(executor.runId, executor);
+    this.#params.host().stretches?.begin(executor.run, replayingSince);
     if (this.#behind.delete(executor.runId)) this.#params.host().inbox.pull(executor);
   }
 
@@ -189,6 +191,7 @@ export class HeldRuns {
     const { runId, workflow } = run;
     const workerId = this.#params.workerId();
     const stillOurs = (): boolean => this.#loading.get(runId) === run && this.#params.workerId() === workerId;
+    const since = ports.clock.monotonic();
     let executor: RunExecutor | undefined;
     try {
       const read = await this.#histories.read(run);
@@ -203,7 +206,7 @@ export class HeldRuns {
     }
     if (this.#loading.get(runId) !== run) return;
     this.#loading.delete(runId);
-    if (executor) this.#enter(executor);
+    if (executor) this.#enter(executor, since);
     else this.#afterLeaving(runId);
   }
 

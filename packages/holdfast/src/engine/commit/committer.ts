@@ -19,6 +19,7 @@ import { type Message, messagesByRun } from "../../model/message.ts";
 import type { Clock, Timer } from "../../ports/clock.ts";
 import type { CommitOutcome, CommitRunsResult, RunCommit, Store } from "../../ports/store.ts";
 import type { Telemetry } from "../../ports/telemetry.ts";
+import { reportFlush } from "./report-flush.ts";
 
 /** A flush full of large payloads must not take longer than the store allows for one call. */
 const BYTES_PER_FLUSH_MAX = 8 * 1024 * 1024;
@@ -166,7 +167,7 @@ export class Committer {
       try {
         result = await store.runs.commit(params);
         storeTime.observe(result.now, sentAt);
-        this.#report(batch, sentAt);
+        this.#report(batch, result, sentAt);
       } catch (error) {
         if (!isTransient(error)) return this.#isolate(batch, abandoned, error, again);
         failures += 1;
@@ -179,13 +180,12 @@ export class Committer {
     if (this.#abandoned === abandoned) this.#answer(batch, result);
   }
 
-  #report(batch: readonly Entry[], sentAt: number): void {
+  #report(batch: readonly Entry[], { outcomes }: CommitRunsResult, sentAt: number): void {
     const { telemetry, clock } = this.#params;
     if (!telemetry) return;
-    const events = batch.reduce((sum, entry) => sum + entry.commit.events.length, 0);
-    telemetry.count("flushes", 1, {});
-    telemetry.count("flushed_events", events, {});
     telemetry.duration("flush", clock.monotonic() - sentAt, {});
+    const commits = batch.map((entry) => entry.commit);
+    reportFlush(telemetry, commits, outcomes);
   }
 
   #answer(batch: readonly Entry[], result: CommitRunsResult): void {

@@ -1,4 +1,3 @@
-import type { StoreTime } from "../../calls/store-time.ts";
 import type { EventDraft } from "../../model/event.ts";
 import type { Run } from "../../model/run.ts";
 import type { Timer } from "../../ports/clock.ts";
@@ -16,13 +15,20 @@ interface Delayed {
 const NOTHING: readonly EventDraft[] = [];
 
 /** The due timers and the deadline, as events. They wait for a run that is pausing to be resumed. */
-export function dueEvents(machine: Machine, run: Run, storeTime: Pick<StoreTime, "now">): readonly EventDraft[] {
+export function dueEvents(
+  machine: Machine,
+  run: Run,
+  { storeTime, telemetry }: Pick<ExecutorHost, "storeTime" | "telemetry">,
+): readonly EventDraft[] {
   if (machine.pausing) return NOTHING;
   const deadlineAt = openDeadline(machine, run);
   if (deadlineAt === null && machine.timers.size === 0) return NOTHING;
   const now = storeTime.now();
   const due = [...machine.timers].filter((op) => (op.fireAt as number) <= now);
   due.sort((a, b) => (a.fireAt as number) - (b.fireAt as number));
+  if (telemetry)
+    for (const { fireAt } of due)
+      telemetry.duration("timer_lateness", now - (fireAt as number), { workflow: run.workflow });
   const fired = due.map((op): EventDraft => ({ type: "timer_fired", op: op.id }));
   return deadlineAt !== null && now >= deadlineAt ? [{ type: "deadline_reached", op: null }, ...fired] : fired;
 }

@@ -10,7 +10,7 @@ import type { Codec } from "../../ports/codec.ts";
 import { type Logger, silentLogger } from "../../ports/logger.ts";
 import type { Random } from "../../ports/random.ts";
 import type { StepInterceptor } from "../../ports/step-interceptor.ts";
-import type { RunCommit, Store, Transition } from "../../ports/store.ts";
+import type { RunCommit, Store } from "../../ports/store.ts";
 import type { Telemetry } from "../../ports/telemetry.ts";
 import type { Driver, Machine, MachineParams } from "../../replay/machine.ts";
 import { TurnLoop } from "../../replay/turn-loop.ts";
@@ -23,7 +23,8 @@ import type { Lease } from "../lease/lease.ts";
 import { StepWatch } from "../steps/step-watch.ts";
 import type { LocalTasks } from "../tasks/local-tasks.ts";
 import type { ResolvedWorkerOptions } from "../worker/worker-options.ts";
-import type { HeldRun } from "./held-run.ts";
+import type { HeldRun, Leaving } from "./held-run.ts";
+import { Stretches } from "./stretches.ts";
 
 /** What a run executor gets from its worker. */
 export interface ExecutorHost {
@@ -40,6 +41,7 @@ export interface ExecutorHost {
   readonly store: Store;
   readonly steps: StepInterceptor | undefined;
   readonly telemetry: Telemetry | undefined;
+  readonly stretches: Stretches | undefined;
   /** An error as history stores it. */
   readonly record: (error: unknown, about?: ErrorRecordOptions) => ErrorRecord;
   readonly watch: StepWatch;
@@ -71,11 +73,6 @@ export interface ExecutorHost {
   /** The executor no longer holds its run. */
   left(executor: HeldRun, leaving: Leaving): void;
 }
-
-export type Leaving =
-  | { readonly how: "suspended"; readonly availableAt: number | null }
-  | { readonly how: "closed"; readonly transition: Transition }
-  | { readonly how: "lost" };
 
 /**
  * What the machine of a run on this worker is made of. A machine without a driver only locates where the code asks for ops.
@@ -132,6 +129,7 @@ export function executorHost(parts: Parts): ExecutorHost {
     store,
     steps,
     telemetry,
+    stretches: telemetry && new Stretches(clock, telemetry),
     record: (error, about) => toErrorRecord(error, redact ? { ...about, redact } : about),
     name: options.name,
     opsMax,

@@ -1,6 +1,7 @@
 import type { HistoryEvent } from "../../model/event.ts";
 import type { Message } from "../../model/message.ts";
 import type { Run } from "../../model/run.ts";
+import type { Transition } from "../../ports/store.ts";
 import type { Machine } from "../../replay/machine.ts";
 
 /** A run that a worker holds, or has just suspended, as the other parts of the worker see it. */
@@ -27,3 +28,9 @@ export interface ClaimedRun {
   readonly history: readonly HistoryEvent[];
   readonly messages: readonly Message[];
 }
+
+/** How a run leaves a worker. */
+export type Leaving =
+  | { readonly how: "suspended"; readonly availableAt: number | null }
+  | { readonly how: "closed"; readonly transition: Transition }
+  | { readonly how: "lost" };

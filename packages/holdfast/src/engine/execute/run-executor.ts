@@ -1,8 +1,7 @@
 /**
- * The run executor: one live run on one worker. It drives the run's machine (replay/machine.ts), starts what the code asks
- * for, and tells the committer what to write. Its parts know what is still to be delivered (delivery-queue.ts), what is
- * durable (run-commits.ts), which steps run (step-board.ts), how it ends (run-end.ts), and why it cannot continue
- * (parking.ts). The run's state on this worker, and the transitions between states, are in run-phase.ts.
+ * The run executor: one live run on one worker. It drives the run's machine (replay/machine.ts), starts what the code asks for,
+ * and tells the committer what to write. Its parts know what is to be delivered (delivery-queue.ts), what is durable (run-commits.ts),
+ * which steps run (step-board.ts), how it ends (run-end.ts), why it cannot continue (parking.ts), and in which state it is (run-phase.ts).
  *
  * Invariants
  *  E1. An effect starts only when every event that the code had seen when it asked is durable (op.gate ≤ durableSeq), the
@@ -206,6 +205,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
       machine.endUnstarted(end);
     }
     if (machine.replaying && machine.replayNext()) return true;
+    this.#host.stretches?.replayed(this.runId);
     this.#steps.adopt();
     const point = this.#queue.pointToResume(machine);
     if (point) {
@@ -246,7 +246,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     // Code that learns of its abort may do something for which the run is parked.
     if (this.#queue.length > 0 || this.#phase.parkedWith) return;
     if (!machine.outcome) {
-      for (const event of dueEvents(machine, this.#run, this.#host.storeTime)) this.push(event);
+      for (const event of dueEvents(machine, this.#run, this.#host)) this.push(event);
       if (this.#queue.length > 0 || this.#phase.parkedWith) return;
       this.#outside.attend(this.#commits);
       if (!machine.waiting) return this.#parking.explain(foreignAwait);

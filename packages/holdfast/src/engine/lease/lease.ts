@@ -14,12 +14,14 @@ import { isHoldfastError } from "../../errors/holdfast-error.ts";
 import type { Clock, Timer } from "../../ports/clock.ts";
 import type { Logger } from "../../ports/logger.ts";
 import type { HeartbeatResult, Store } from "../../ports/store.ts";
+import type { Telemetry } from "../../ports/telemetry.ts";
 
 export interface LeaseParams {
   readonly clock: Clock;
   readonly store: Store;
   readonly storeTime: StoreTime;
   readonly log: Logger;
+  readonly telemetry: Telemetry | undefined;
   readonly namespace: string;
   readonly leaseMs: number;
   /** Whether the worker may lead. */
@@ -55,7 +57,10 @@ export class Lease {
   active(): boolean {
     const { clock } = this.#params;
     const active = clock.monotonic() < this.#monotonicDeadline && clock.now() < this.#wallDeadline;
-    if (!active) this.#blocked = true;
+    if (!active && !this.#blocked) {
+      this.#blocked = true;
+      if (this.#workerId !== "") this.#params.telemetry?.count("leases_lost", 1, { reason: "expired" });
+    }
     return active;
   }
 

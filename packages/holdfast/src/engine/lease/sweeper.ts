@@ -11,6 +11,7 @@ import { HoldfastError } from "../../errors/holdfast-error.ts";
 import type { Clock, Timer } from "../../ports/clock.ts";
 import type { Logger } from "../../ports/logger.ts";
 import type { Store, SweepParams, SweepResult } from "../../ports/store.ts";
+import type { Telemetry } from "../../ports/telemetry.ts";
 
 const RETURNED_PER_SWEEP_MAX = 1_000;
 /** Not more often than this, however many leases are about to expire. */
@@ -20,6 +21,7 @@ export interface SweeperParams {
   readonly clock: Clock;
   readonly store: Store;
   readonly log: Logger;
+  readonly telemetry: Telemetry | undefined;
   readonly leaseMs: number;
   readonly suspectAfter: number;
   readonly parkAfter: number;
@@ -62,6 +64,7 @@ export class Sweeper {
       for (let more = true; more; ) {
         const result = await store.workers.sweep({ ...this.#sweepParams(), gone: workerIds });
         const { returned, parked } = result;
+        this.#count(result);
         if (returned > 0)
           log.info(
             { workerIds, returned, parked },
@@ -96,6 +99,7 @@ export class Sweeper {
     try {
       const result = await store.workers.sweep(this.#sweepParams());
       const { dead, returned, parked, timedOut } = result;
+      this.#count(result);
       if (dead + returned + parked + timedOut > 0) {
         log.warn({ dead, returned, parked, timedOut }, sweptText(result));
       }
@@ -107,6 +111,14 @@ export class Sweeper {
       else log.error({ error: String(error) }, "sweeping workers failed");
       this.#schedule(leaseMs);
     }
+  }
+
+  #count({ dead, returned, parked, timedOut }: SweepResult): void {
+    const { telemetry } = this.#params;
+    if (!telemetry) return;
+    telemetry.count("sweeps", 1, {});
+    for (const [what, times] of Object.entries({ dead, returned, parked, timed_out: timedOut }))
+      if (times > 0) telemetry.count("swept", times, { what });
   }
 
   #sweepParams(): SweepParams {

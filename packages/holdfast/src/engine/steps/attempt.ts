@@ -1,13 +1,15 @@
+import { classifyError } from "../../errors/classify.ts";
 import { HoldfastError } from "../../errors/holdfast-error.ts";
 import type { RunName } from "../../model/child.ts";
 import { formatDuration } from "../../model/duration.ts";
+import type { ErrorRecord } from "../../model/error-record.ts";
 import { idempotencyKey } from "../../model/ids.ts";
 import { isPromiseLike } from "../../model/promise-like.ts";
 import type { Run } from "../../model/run.ts";
 import type { Clock, Timer } from "../../ports/clock.ts";
 import type { Logger, RunLogger } from "../../ports/logger.ts";
 import type { StepInterceptor } from "../../ports/step-interceptor.ts";
-import type { Telemetry } from "../../ports/telemetry.ts";
+import type { Span, Telemetry } from "../../ports/telemetry.ts";
 import { runLogger } from "../../replay/context/run-logger.ts";
 import type { DrivenOp } from "../../replay/op.ts";
 import type { ChildDefinition, StepStartOptions } from "../../replay/ops/start-options.ts";
@@ -15,6 +17,7 @@ import type { StepFunction, StepInfo } from "../../replay/ops/step-options.ts";
 import type { StepWork } from "../../replay/ops/step-work.ts";
 import { aboutRun, stepName } from "../../report/failure-lines.ts";
 import { type StartingHost, startInStep } from "../children/start-in-step.ts";
+import type { Stretches } from "../execute/stretches.ts";
 
 /** So many of the runs that an attempt has started are named in its event; `list({ parent })` has them all. */
 const RUNS_NAMED_MAX = 20;
@@ -28,6 +31,9 @@ export interface AttemptHost extends StartingHost {
   readonly log: Logger;
   readonly steps: StepInterceptor | undefined;
   readonly telemetry: Telemetry | undefined;
+  readonly stretches: Stretches | undefined;
+  /** An error as history stores it. */
+  readonly record: (error: unknown) => ErrorRecord;
 }
 
 /** The starter of an attempt, which is notified of its result once, unless the attempt was discarded. */
@@ -54,7 +60,7 @@ export class Attempt implements StepInfo {
   #abortReason: unknown;
   #aborted = false;
   #timer: Timer | undefined;
-  #endSpan: ((error: unknown) => void) | undefined;
+  #span: Span | undefined;
   #reported = false;
   #starts = 0;
   #runs: RunName[] | undefined;
@@ -127,9 +133,12 @@ export class Attempt implements StepInfo {
     const { options } = this.op.step as StepWork;
     if (options.timeoutMs !== undefined)
       this.limit(options.timeoutMs, () => this.#timeOut(options.timeoutMs as number));
-    const { telemetry, steps } = this.#host;
-    if (telemetry?.stepSpan) this.#endSpan = telemetry.stepSpan(this.#about());
-    holdfastStepFrame(steps ? () => steps.around(this.#about(), () => holdfastStepFrameInside(fn, this)) : fn, this);
+    const { stretches, steps } = this.#host;
+    const called = steps ? () => steps.around(this.#about(), () => holdfastStepFrameInside(fn, this)) : fn;
+    const span = stretches?.step(this.#run, this.op.id, this.attempt);
+    this.#span = span;
+    // What the span puts around the function ends with it: what follows from its result is no part of the step.
+    holdfastStepFrame(span?.within ? (info) => span.within?.(() => called(info)) : called, this);
   }
 
   #about(): { runId: string; workflow: string; op: string; attempt: number } {
@@ -161,19 +170,23 @@ export class Attempt implements StepInfo {
   }
 
   #report(result: AttemptResult): void {
-    this.#endSpan?.(result.ok ? undefined : result.error);
     const { telemetry, clock } = this.#host;
     if (!telemetry) return;
+    const outcome = result.ok ? "completed" : "failed";
+    this.#span?.end(outcome, result.ok ? undefined : this.#host.record(result.error));
     // Without the occurrence, so that a loop does not create a label for each iteration.
     const step = stepName(this.op.id);
-    const labels = { workflow: this.#run.workflow, step, outcome: result.ok ? "completed" : "failed" };
+    const { workflow } = this.#run;
+    const labels = { workflow, step, outcome };
     telemetry.count("step_attempts", 1, labels);
     telemetry.duration("step_attempt", clock.monotonic() - this.startedAt, labels);
+    if (this.attempt > 1) telemetry.count("step_retries", 1, { workflow, step });
+    if (!result.ok) telemetry.count("step_failures", 1, { workflow, step, kind: classifyError(result.error).kind });
   }
 
   /** The result is no longer wanted. */
   discard(reason: unknown): void {
-    if (!this.#reported) this.#endSpan?.(reason);
+    if (!this.#reported) this.#span?.end("discarded", this.#host.record(reason));
     this.#reported = true;
     this.#timer?.cancel();
     this.abort(reason);

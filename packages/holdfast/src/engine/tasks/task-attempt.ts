@@ -1,4 +1,5 @@
 import { expiryError } from "../../calls/task-judgment.ts";
+import { toErrorRecord } from "../../errors/error-record.ts";
 import { HoldfastError } from "../../errors/holdfast-error.ts";
 import type { RetryIf } from "../../errors/retry-rule.ts";
 import { idempotencyKey } from "../../model/ids.ts";
@@ -8,6 +9,7 @@ import { writeToken } from "../../model/task-token.ts";
 import type { Clock, Timer } from "../../ports/clock.ts";
 import type { Codec } from "../../ports/codec.ts";
 import type { Logger, RunLogger } from "../../ports/logger.ts";
+import type { Span, Telemetry } from "../../ports/telemetry.ts";
 import { runLogger } from "../../replay/context/run-logger.ts";
 import type { TaskFunction, TaskInfo } from "../../replay/ops/task-options.ts";
 
@@ -51,6 +53,9 @@ export interface TaskAttemptHost {
   readonly clock: Clock;
   readonly codec: Codec;
   readonly log: Logger;
+  readonly telemetry?: Telemetry | undefined;
+  /** Applied to every text of an error that is reported. */
+  readonly redact?: ((text: string) => string) | undefined;
 }
 
 /** Whoever started the attempt: learns of its end once, unless it was discarded, and of its heartbeats. */
@@ -71,6 +76,7 @@ export class TaskAttempt implements TaskInfo {
   #timer: Timer | undefined;
   #silence: Timer | undefined;
   #over = false;
+  #span: Span | undefined;
 
   constructor(task: Task, host: TaskAttemptHost, owner: TaskAttemptOwner) {
     this.task = task;
@@ -135,9 +141,29 @@ export class TaskAttempt implements TaskInfo {
   /** Its limits begin to run; someone else calls the function. */
   begin(): void {
     const { spec } = this.task;
+    this.#span = this.#beginSpan();
     if (spec?.timeoutMs !== undefined)
       this.#timer = this.#host.clock.setTimer(spec.timeoutMs, () => this.#expire("timeout"));
     this.#restartSilence();
+  }
+
+  #beginSpan(): Span | undefined {
+    const { telemetry } = this.#host;
+    if (!telemetry?.span) return undefined;
+    const { namespace, runId, op, name: task, queue, attempt, spec } = this.task;
+    const trace = spec?.trace === undefined ? {} : { trace: spec.trace };
+    return telemetry.span({ kind: "task", namespace, runId, op, task, queue, attempt, ...trace });
+  }
+
+  #endSpan(outcome: string, error: unknown): void {
+    if (!this.#span) return;
+    const { redact } = this.#host;
+    this.#span.end(outcome, error === undefined ? undefined : toErrorRecord(error, redact ? { redact } : {}));
+  }
+
+  /** Calls the function inside of its span: what it does is part of that. */
+  within<T>(call: () => T): T {
+    return this.#span?.within ? this.#span.within(call) : call();
   }
 
   /** May be taken off the object. */
@@ -178,11 +204,13 @@ export class TaskAttempt implements TaskInfo {
   end(end: TaskEnd): void {
     if (this.#over) return;
     this.#close();
+    this.#endSpan(end.ok ? "completed" : "failed", end.ok ? undefined : "error" in end ? end.error : end.died.message);
     this.#owner.ended(this, end);
   }
 
   /** The result is no longer wanted. */
   discard(reason: unknown): void {
+    if (!this.#over) this.#endSpan("discarded", reason);
     this.#close();
     this.abort(reason);
   }
@@ -221,7 +249,7 @@ async function holdfastTaskFrame(fn: TaskFunction<never, unknown>, attempt: Task
   }
   let end: TaskEnd;
   try {
-    end = { ok: true, value: await fn(value as never, attempt) };
+    end = { ok: true, value: await attempt.within(() => fn(value as never, attempt)) };
   } catch (error) {
     end = { ok: false, error };
   }

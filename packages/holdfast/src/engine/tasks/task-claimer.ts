@@ -169,6 +169,7 @@ export class TaskClaimer {
         );
         storeTime.observe(result.now, sentAt);
         telemetry?.count("tasks_claimed", result.tasks.length, {});
+        if (telemetry) reportWaits(telemetry, result);
         if (!outdated()) this.#take(result, limit, solo);
       } catch (error) {
         if (!isTransient(error)) log.error({ error: String(error) }, "claiming tasks failed");
@@ -208,4 +209,11 @@ export class TaskClaimer {
 
 function contendedMs(times: number): number {
   return Math.min(CONTENDED_MS_MAX, CONTENDED_MS * 2 ** Math.min(times - 1, 10));
+}
+
+/** A task that was held before has waited for its next attempt, and not for a worker. */
+function reportWaits(telemetry: Telemetry, { tasks, now }: ClaimTasksResult): void {
+  for (const { epoch, createdAt, queue } of tasks) {
+    if (epoch === 1) telemetry.duration("queue_wait", Math.max(0, now - createdAt), { queue, what: "task" });
+  }
 }

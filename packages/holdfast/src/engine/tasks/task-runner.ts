@@ -25,6 +25,7 @@ import { Beats } from "./beats.ts";
 import { checkedOutput } from "./checked-output.ts";
 import { HeldTask, type HeldTaskOwner, taskKey } from "./held-task.ts";
 import type { LocalRun, LocalTasks, TaskReservation } from "./local-tasks.ts";
+import { reportAttempt } from "./report-attempt.ts";
 import {
   canceledError,
   leftWorker,
@@ -90,9 +91,9 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
   #emptyWaiters: (() => void)[] = [];
 
   constructor(params: TaskRunnerParams) {
-    const { clock, random, store, redact, codec, log } = params.ports;
+    const { clock, random, store, redact, codec, log, telemetry } = params.ports;
     this.#params = params;
-    this.#attemptHost = { clock, codec, log };
+    this.#attemptHost = { clock, codec, log, telemetry, redact };
     this.#byName = new Map(params.tasks.map((task) => [task.name, task]));
     this.names = [...this.#byName.keys()];
     this.#fit = { names: this.names, queues: params.queues, labels: params.labels };
@@ -352,19 +353,12 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
     const { task, attempt, run } = held;
     const result = held.result ?? this.#results.resultOf(held, end);
     held.result = result;
-    this.#count(attempt, result);
+    const { telemetry } = this.#params.ports;
+    if (telemetry) reportAttempt(telemetry, attempt, result, end);
     if (result.type === "completed" && run?.take(held, result.payload, attempt.ms)) return this.#freeSlot(held);
     run?.released(task);
     // The next attempt must see what this one has reported.
     void this.#finish(held, result, result.type === "completed" ? undefined : this.#beats.flush(attempt));
-  }
-
-  #count({ task, ms }: TaskAttempt, { type }: TaskResult): void {
-    const { telemetry } = this.#params.ports;
-    if (!telemetry) return;
-    const outcome = type === "completed" || type === "external" ? "completed" : "failed";
-    telemetry.count("task_attempts", 1, { task: task.name, outcome });
-    telemetry.duration("task_attempt", ms, { task: task.name, outcome });
   }
 
   #definition({ task }: HeldTask): AnyTask {

@@ -18,8 +18,8 @@ import { SoloRule } from "../claim/solo-rule.ts";
 import { WorkflowRegistry } from "../code/workflow-registry.ts";
 import { Committer } from "../commit/committer.ts";
 import { repliesIn } from "../commit/replies.ts";
-import { type ExecutorHost, executorHost, type Leaving } from "../execute/executor-host.ts";
-import type { HeldRun } from "../execute/held-run.ts";
+import { type ExecutorHost, executorHost } from "../execute/executor-host.ts";
+import type { HeldRun, Leaving } from "../execute/held-run.ts";
 import { Leader } from "../lead/leader.ts";
 import { Lease } from "../lease/lease.ts";
 import { Reconciler } from "../lease/reconciler.ts";
@@ -123,6 +123,14 @@ export class WorkerParts {
     return this.registry.all.map(({ name, version }) => `${name}@${version}`);
   }
 
+  /** How much it holds, for telemetry. */
+  reportLevels(): void {
+    const { ports, options } = this.#params;
+    const labels = { worker: options.name };
+    ports.telemetry?.level?.("runs_held", this.held.count, labels);
+    ports.telemetry?.level?.("tasks_held", this.tasks.count, labels);
+  }
+
   pokeAll(): void {
     for (const executor of this.held.all()) executor.poke();
   }
@@ -134,6 +142,7 @@ export class WorkerParts {
     if (leaving.how === "suspended" && leaving.availableAt !== null) this.claimer.noteDueAt(leaving.availableAt);
     // Its successor is due: no hint is needed here.
     if (leaving.how === "closed" && leaving.transition.type === "continue") this.claimer.poke();
+    this.#host.stretches?.end(executor.runId, leaving);
     reportLeaving(executor, leaving, { ...this.#params, lines: this.lines });
     if (this.replayCheck && leaving.how === "closed" && leaving.transition.type !== "park")
       this.replayCheck.ended(executor.run);
@@ -149,13 +158,14 @@ export class WorkerParts {
 
   #makeSweeper(): Sweeper {
     const { ports, options } = this.#params;
-    const { clock, store, log } = ports;
+    const { clock, store, log, telemetry } = ports;
     const { leaseMs, tuning } = options;
     const { suspectAfter, parkAfter } = tuning;
     return new Sweeper({
       clock,
       store,
       log,
+      telemetry,
       leaseMs,
       suspectAfter,
       parkAfter,
@@ -183,12 +193,13 @@ export class WorkerParts {
 
   #makeLease(): Lease {
     const { ports, namespace, options, storeTime } = this.#params;
-    const { clock, store, log } = ports;
+    const { clock, store, log, telemetry } = ports;
     return new Lease({
       clock,
       store,
       storeTime,
       log,
+      telemetry,
       namespace,
       leaseMs: options.leaseMs,
       coordinates: options.coordinate,

@@ -224,6 +224,7 @@ export class Worker {
     await stopWorker(ports, { namespace: this.#params.namespace, workerId });
     this.#state = "stopped";
     this.#parts.lines.flush(true);
+    this.#parts.reportLevels();
     this.#tell("worker stopped", {});
   }
 
@@ -259,6 +260,7 @@ export class Worker {
       { workerId: this.#parts.lease.workerId, held: this.#parts.held.count },
       "the store declared this worker dead; its runs were reclaimed, and it registers again under a new id",
     );
+    this.#params.ports.telemetry?.count("leases_lost", 1, { reason: "dead" });
     this.#params.ports.environment?.workerIds.delete(this.#parts.lease.workerId);
     this.#parts.lease.end();
     this.#parts.leader.told(undefined);
@@ -345,6 +347,7 @@ export class Worker {
 
   #onHeartbeat(result: HeartbeatResult): void {
     this.#parts.lines.flush();
+    this.#parts.reportLevels();
     this.#guard?.report();
     this.#parts.leader.told(result.leads);
     for (const runId of result.behind) this.#parts.held.pull(runId);

@@ -7,6 +7,8 @@ import { HoldfastError } from "../../errors/holdfast-error.ts";
 import { shownValue } from "../../errors/shown-value.ts";
 import type { EventDraft } from "../../model/event.ts";
 import type { Payload } from "../../model/payload.ts";
+import { traceOf } from "../../model/run-seed.ts";
+import type { TaskSpec } from "../../model/task.ts";
 import type { Scope } from "../context/scope.ts";
 import type { MachineInside } from "../machine-inside.ts";
 import { type OpModule, rejectOp } from "../op.ts";
@@ -90,5 +92,10 @@ export function askTask(
   // Only what is scheduled for the first time is checked and stored.
   const payload = (): Payload => codec.encode(checked(definition, input), `input of ${where}`);
   const undo = options?.compensate as Compensation<unknown> | undefined;
-  return machine.ask(TASK, name, scope, { task: new TaskWork(spec, payload), undo });
+  return machine.ask(TASK, name, scope, { task: new TaskWork(withTrace(spec, machine.run.seed), payload), undo });
+}
+
+function withTrace(spec: TaskSpec, seed: string): TaskSpec {
+  const trace = traceOf(seed);
+  return trace === undefined ? spec : { ...spec, trace };
 }

@@ -1,0 +1,2 @@
+export { type OpenTelemetryOptions, openTelemetry } from "./open-telemetry.ts";
+export { type PrometheusOptions, type PrometheusTelemetry, prometheus } from "./prometheus.ts";
