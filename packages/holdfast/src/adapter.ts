@@ -69,7 +69,7 @@ export {
   type RunIdentity,
 } from "./model/event.ts";
 export { COMPENSATE_PREFIX, outcomeMessageId, taskMessageId, updateMessageId, uuidV7 } from "./model/ids.ts";
-export { freePlaces, type LockRequest, lockMessageId, type NewLock } from "./model/lock.ts";
+export { type LockRequest, lockMessageId, type NewLock } from "./model/lock.ts";
 export { isOrder, isResult, isTaskResult, type Message, type MessageKind, type ReplyAddress } from "./model/message.ts";
 export { nearestName } from "./model/nearest-name.ts";
 export { parkNote, resumeNote, senderOf, type Who } from "./model/operator-notes.ts";

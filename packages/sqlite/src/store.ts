@@ -9,6 +9,7 @@ import { payDebts, readDebts } from "./debts/debts.ts";
 import { watchRuns } from "./debts/watches.ts";
 import { readHistories } from "./histories.ts";
 import { deliverMessages, readInbox } from "./inbox.ts";
+import { listLocks, passLocks } from "./locks/locks.ts";
 import { allowNamespace, disallowNamespace, readNamespace } from "./namespaces.ts";
 import { readPayloads, replacePayloads } from "./payloads.ts";
 import { readReplies } from "./replies.ts";
@@ -122,6 +123,7 @@ export class SqliteStore implements port.Store {
     list: this.#read(workers.listWorkers),
   };
 
+  readonly locks: port.LockStore = { pass: this.#write(passLocks), list: this.#read(listLocks) };
   readonly debts: port.DebtStore = { read: this.#read(readDebts), pay: this.#write(payDebts) };
 
   readonly namespaces: port.NamespaceStore = {

@@ -18,6 +18,7 @@ import {
   askCall,
   deliverTalksCall,
   lookAtTalksCall,
+  passCall,
   payCall,
   permitCall,
   startTalksCall,
@@ -125,6 +126,7 @@ const TALK_WEIGHTS = {
   permit: 3,
   ask: 6,
   lookAtTalks: 5,
+  pass: 14,
 };
 
 /** What a sequence is to test. */
@@ -186,6 +188,7 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
   startTalks: startTalksCall,
   deliverTalks: deliverTalksCall,
   tell: tellCall,
+  pass: passCall,
   watch: watchCall,
   permit: permitCall,
   ask: askCall,

@@ -21,6 +21,9 @@ import { hints } from "./hints.ts";
 import { inbox } from "./inbox.ts";
 import { leases } from "./leases.ts";
 import { listing } from "./listing.ts";
+import { lockEnds } from "./locks/ends.ts";
+import { locks } from "./locks/passing.ts";
+import { lockRaces } from "./locks/races.ts";
 import { namespaces } from "./namespaces.ts";
 import { operators } from "./operators.ts";
 import { parkedRuns } from "./parked-runs.ts";
@@ -105,4 +108,7 @@ export const SUITES: readonly Suite[] = [
   asks,
   conversationHints,
   conversationRaces,
+  locks,
+  lockEnds,
+  lockRaces,
 ];

@@ -20,25 +20,6 @@ export interface LockRequest extends NewLock {
   readonly fence: number | null;
 }
 
-/** What a lock needs to know of a request to decide who is next. */
-export interface Claimant {
-  /** In the order of the requests. */
-  readonly lockNo: number;
-  readonly limit: number;
-  readonly granted: boolean;
-}
-
-/** How many of those that wait may be granted now, the longest waiting first. `requests`: all of one name that were not given back. */
-export function freePlaces(requests: readonly Claimant[]): number {
-  let newest: Claimant | undefined;
-  let held = 0;
-  for (const request of requests) {
-    if (request.granted) held += 1;
-    if (!newest || request.lockNo > newest.lockNo) newest = request;
-  }
-  return Math.max(0, (newest?.limit ?? 0) - held);
-}
-
 /** The id of the message that tells a run of the grant of a request. */
 export function lockMessageId(seq: number, fence: number): string {
   return `\tlock\t${seq}\t${fence}`;

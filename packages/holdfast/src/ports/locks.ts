@@ -20,7 +20,8 @@ export interface LockStore {
   pass(params: PassLocksParams): Promise<PassLocksResult>;
 
   /**
-   * The requests of a name that were not given back, in the order in which they were made; or those of a run. At most `limit`. Read only.
+   * The requests of a name that were not given back: first those that are granted, then those that wait, each in the order in
+   * which they were made. Or those of a run, in that order. At most `limit`. Read only.
    */
   list(params: ListLocksParams): Promise<readonly LockRequest[]>;
 }

@@ -315,7 +315,7 @@ export interface RunCommit {
   readonly closes?: readonly string[];
   /** Updates among the messages that are consumed, now or before, of which this commit decides something. */
   readonly replies?: readonly NewReply[];
-  /** Requests for locks that these events make. They wait until `locks.pass` grants them. */
+  /** Requests for locks that these events make. They wait until `locks.pass` grants them. None is made if the commit ends the run. */
   readonly locks?: readonly NewLock[];
   /**
    * Requests that the run gives back, by seq, granted or not, before any of `locks` is made: the run owes a `lock`. One that is gone is

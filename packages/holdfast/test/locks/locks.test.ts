@@ -1,5 +1,6 @@
 // ctx.withLock, as the code of runs sees it.
 import { type Client, type Context, signal, workflow } from "holdfast";
+import type { HistoryEvent } from "holdfast/adapter";
 import { testEngine } from "holdfast/testing";
 import { describe, expect, test } from "vitest";
 import { openEngine, openFleet } from "../lab/fleet.ts";
@@ -65,11 +66,13 @@ describe("a lock", () => {
   });
 
   test("starts nothing before the grant is durable, and costs a run without one nothing", async () => {
-    const w = workflow("w", (ctx) => ctx.withLock("x", () => ctx.step("s", () => types(history()))));
+    const seen: string[] = [];
+    const w = workflow("w", (ctx) => ctx.withLock("x", () => ctx.step("s", () => void seen.push(...types(history())))));
     const t = await openEngine(w);
     const run = await t.client.start(w);
-    const history = () => t.store.state.events.get(run.runId) ?? [];
-    expect(await run.result()).toEqual(["lock_requested", "lock_granted"]);
+    const history = (): readonly HistoryEvent[] => t.store.state.events.get(run.runId) ?? [];
+    await run.result();
+    expect(seen).toEqual(["lock_requested", "lock_granted"]);
     expect(types(history())).toEqual(["lock_requested", "lock_granted", "step_completed", "lock_released"]);
     const plain = workflow("plain", (ctx) => ctx.step("s", () => 1));
     const other = await openEngine(plain);

@@ -1,5 +1,5 @@
 import { wakes, wakeTime } from "../../model/decisions/delivery.ts";
-import { freePlaces, lockMessageId, type NewLock } from "../../model/lock.ts";
+import { lockMessageId, type NewLock } from "../../model/lock.ts";
 import { EMPTY_PAYLOAD } from "../../model/payload.ts";
 import type { LockAsk } from "../../ports/store.ts";
 import { owe } from "../debts/debt-state.ts";
@@ -50,7 +50,8 @@ export function passName(
 ): void {
   for (const lock of line(state, namespace, name)) if (lock.givenBack) deleteLock(state, lock);
   const wanted = line(state, namespace, name);
-  const free = freePlaces(wanted.map(({ lockNo, limit, fence }) => ({ lockNo, limit, granted: fence !== null })));
+  const held = wanted.filter(({ fence }) => fence !== null).length;
+  const free = Math.max(0, (wanted.at(-1)?.limit ?? 0) - held);
   for (const lock of wanted.filter(({ fence }) => fence === null).slice(0, free)) {
     state.newestFence += 1;
     lock.fence = state.newestFence;

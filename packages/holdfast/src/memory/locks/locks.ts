@@ -30,8 +30,9 @@ function answer(state: MemoryState, ask: LockAsk): LockAnswer {
 export function listLocks(state: MemoryState, { namespace, of, limit }: ListLocksParams): LockRequest[] {
   const all =
     "name" in of ? line(state, namespace, of.name) : runIn(state, namespace, of.runId) ? locksOf(state, of.runId) : [];
-  return all
-    .filter(({ givenBack }) => !givenBack)
+  const open = all.filter(({ givenBack }) => !givenBack);
+  const [granted, waiting] = [open.filter(({ fence }) => fence !== null), open.filter(({ fence }) => fence === null)];
+  return ("name" in of ? [...granted, ...waiting] : open)
     .slice(0, limit)
     .map(({ seq, op, name, limit: most, runId, fence }) => {
       const { id } = state.runs.get(runId) as RunRecord;

@@ -33,7 +33,7 @@ function commitRun(state: MemoryState, commit: RunCommit, now: number): CommitOu
   if (commit.closes) giveUpChildren(state, row, commit.closes, now);
   if (commit.replies && commit.replies.length > 0) keepReplies(state, row, commit.replies, now);
   if (commit.unlocks) giveBackLocks(state, row, now, commit.unlocks);
-  for (const lock of commit.locks ?? []) insertLock(state, row, lock);
+  for (const lock of endsRun(commit) ? [] : (commit.locks ?? [])) insertLock(state, row, lock);
   row.commit += 1;
   row.consumed = commit.consumed;
   if (commit.clearDeadline) {
@@ -65,6 +65,10 @@ function written(state: MemoryState, row: RunRecord, commit: RunCommit): CommitO
     return task?.heldBy === holdBy?.workerId && task?.claimId === holdBy?.claimId && task?.epoch === 1;
   });
   return { ...outcome, tasksHeld: tasksHeld.map(({ seq }) => seq) };
+}
+
+function endsRun({ transition }: RunCommit): boolean {
+  return transition.type === "end" || transition.type === "continue";
 }
 
 /** What the commit does to the tasks of its run. */
