@@ -9,7 +9,7 @@ import type { WorkerRow } from "../model/worker-row.ts";
 import type { Hint } from "../ports/notifier.ts";
 import type { AskAnswer, NewAsk, NewReply, RunRef, RunSegments, WorkerRef } from "../ports/store.ts";
 import type { ChildRecord, DebtRecord, Watch } from "./debts/debt-record.ts";
-import type { LockRecord } from "./locks/lock-state.ts";
+import type { LockRecord } from "./locks/lock-record.ts";
 import type { TaskRecord } from "./tasks/task-record.ts";
 
 /** A run as the memory store keeps it: row and data in one. */

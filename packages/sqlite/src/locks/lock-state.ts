@@ -21,7 +21,9 @@ const NEWEST = `
 const NEXT = `
   select lock_no as lockNo, run_key as runKey, seq, op from holdfast_locks
   where namespace = ? and name = ? and fence is null and given_back = 0 order by lock_no limit ?`;
-const NEXT_FENCE = "update holdfast_fences set fence = fence + 1 returning fence";
+const NEXT_FENCE = `
+  insert into holdfast_fences (fence_key, fence) values (1, 1)
+  on conflict (fence_key) do update set fence = fence + 1 returning fence`;
 const GRANT = "update holdfast_locks set fence = ? where lock_no = ?";
 
 export interface LockName {

@@ -249,9 +249,11 @@ create index holdfast_locks_held on holdfast_locks (namespace, name, lock_no) wh
 create index holdfast_locks_waiting on holdfast_locks (namespace, name, lock_no) where fence is null and given_back = 0;
 create index holdfast_locks_back on holdfast_locks (namespace, name) where given_back = 1;
 
--- The newest fence.
-create table holdfast_fences (fence integer not null) strict;
-insert into holdfast_fences values (0);
+-- One row: the newest fence.
+create table holdfast_fences (
+  fence_key integer primary key,
+  fence     integer not null
+) strict;
 
 create table holdfast_task_lanes (
   lane_id   integer primary key,

@@ -5,15 +5,7 @@ import type { LockAsk } from "../../ports/store.ts";
 import { owe } from "../debts/debt-state.ts";
 import { appendMessage } from "../inbox.ts";
 import { type MemoryState, type RunRecord, setAvailable } from "../state.ts";
-
-export interface LockRecord extends NewLock {
-  /** In the order of the requests. */
-  readonly lockNo: number;
-  readonly namespace: string;
-  readonly runId: string;
-  fence: number | null;
-  givenBack: boolean;
-}
+import type { LockRecord } from "./lock-record.ts";
 
 /** All requests of a name, oldest first. */
 export function line(state: MemoryState, namespace: string, name: string): LockRecord[] {

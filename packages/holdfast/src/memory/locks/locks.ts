@@ -1,7 +1,8 @@
 import type { LockRequest } from "../../model/lock.ts";
 import type { ListLocksParams, LockAnswer, LockAsk, PassLocksParams, PassLocksResult } from "../../ports/store.ts";
 import { type MemoryState, type RunRecord, runIn } from "../state.ts";
-import { type LockRecord, line, locksOf, passName } from "./lock-state.ts";
+import type { LockRecord } from "./lock-record.ts";
+import { line, locksOf, passName } from "./lock-state.ts";
 
 export function passLocks(state: MemoryState, { asks, givenBackBy }: PassLocksParams, now: number): PassLocksResult {
   const names = new Map<string, LockRecord>();
