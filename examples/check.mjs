@@ -24,6 +24,7 @@ const checks = {
   "11-shipments": shipments,
   "12-cart": () => printsExpected("12-cart"),
   "13-subscription": () => printsExpected("13-subscription"),
+  "18-lock": () => printsExpected("18-lock"),
   order: () => orderForPeople() ?? orderForScripts(),
   "README.md": readme,
 };

@@ -15,7 +15,7 @@ import type { Edits } from "./history/edits.ts";
 import type { CancelCause, Driver, MachineParams, Outcome, UnreceivedSignal } from "./machine.ts";
 import type { DrivenOp, Op } from "./op.ts";
 import { OpTable } from "./op-table.ts";
-import { Locks } from "./ops/locks.ts";
+import { LockTable } from "./ops/lock-table.ts";
 import { SignalBuffer } from "./ops/signal-buffer.ts";
 import type { TaskWork } from "./ops/task-work.ts";
 import { type Conditions, hasChanged, type Predicate, settleFirst } from "./ops/until.ts";
@@ -37,7 +37,7 @@ export abstract class DrivenMachine {
   readonly recorded: readonly HistoryEvent[];
   readonly ops: OpTable;
   readonly signals = new SignalBuffer();
-  readonly locks = new Locks();
+  readonly locks = new LockTable();
   protected readonly unwritten: Unwritten;
   /** Created when first needed: most runs have none. */
   #tasks: Map<string, TaskWork> | undefined;

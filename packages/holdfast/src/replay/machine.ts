@@ -34,7 +34,7 @@ import type { Codec } from "../ports/codec.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { Divergence } from "./history/divergence.ts";
 import type { DrivenOp } from "./op.ts";
-import type { LocksOfRun } from "./ops/locks.ts";
+import type { LocksOfRun } from "./ops/lock-table.ts";
 import type { TaskWork } from "./ops/task-work.ts";
 
 /** What every machine is made of. */

@@ -6,8 +6,8 @@ import type { EventDraft, EventType, HistoryEvent } from "../model/event.ts";
 import type { Codec } from "../ports/codec.ts";
 import type { Scope } from "./context/scope.ts";
 import type { ChildWork } from "./ops/child-work.ts";
+import type { LockTable } from "./ops/lock-table.ts";
 import type { LockWork } from "./ops/lock-work.ts";
-import type { Locks } from "./ops/locks.ts";
 import type { MessageWork } from "./ops/message-work.ts";
 import type { Compensation, CompensationInfo } from "./ops/step-options.ts";
 import type { StepWork } from "./ops/step-work.ts";
@@ -91,7 +91,7 @@ export interface OpHost {
   createTimer(op: Op, fireAt: number, binds: boolean): void;
   /** It is due then; nothing is recorded. */
   addTimer(op: Op, fireAt: number): void;
-  readonly locks: Locks;
+  readonly locks: LockTable;
   /** Whether the code is inside of a lock that the run does not hold at the moment. */
   readonly regaining: boolean;
   waitForSignal(op: Op): void;

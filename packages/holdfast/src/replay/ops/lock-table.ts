@@ -21,7 +21,7 @@ export interface LocksOfRun {
 
 const NO_LOCKS = new Map<string, LockWork>();
 
-export class Locks implements LocksOfRun {
+export class LockTable implements LocksOfRun {
   /** Most runs have none: a shared one until something is put in. */
   #active = NO_LOCKS;
   #strays: readonly number[] = NONE;
