@@ -28,6 +28,7 @@ const checks = {
   "15-nightly-report": () => printsExpected("15-nightly-report"),
   "16-heartbeat": () => printsExpected("16-heartbeat"),
   "17-backfill": () => printsExpected("17-backfill"),
+  "18-lock": () => printsExpected("18-lock"),
   order: () => orderForPeople() ?? orderForScripts(),
   "README.md": readme,
 };

@@ -131,7 +131,8 @@ export class ConversationCalls {
       for (const debt of debts) {
         if (debt.kind === "result") await this.tell(debt, store);
         else if (debt.kind === "close") await this.close(debt, store);
-        else await this.answer(debt, store);
+        else if (debt.kind === "reply") await this.answer(debt, store);
+        else await store.locks.pass({ asks: [], givenBackBy: [debt] });
         const { debtNo, namespace, runId } = debt;
         const paid = [{ debtNo, namespace, runId, ...everythingIn(debt) }];
         await untilAnswered(() => store.debts.pay({ debts: paid }));
@@ -212,5 +213,6 @@ type Told = Pick<PaidDebt, "watchers" | "children" | "replies">;
 export function everythingIn(debt: Debt): Told {
   if (debt.kind === "reply") return { replies: debt.replies.map(({ messageId }) => messageId) };
   if (debt.kind === "close") return { children: debt.children.map(({ runId }) => runId) };
+  if (debt.kind === "lock") return {};
   return debt.watchers.length > 0 ? { watchers: debt.watchers } : {};
 }

@@ -28,6 +28,7 @@ import {
 } from "holdfast/adapter";
 import { ConversationCalls } from "./conversation-calls.ts";
 import { Holder } from "./holder.ts";
+import { LockCalls } from "./lock-calls.ts";
 import { bytes, errorRecord, LEASE_MS, newRun, START_MS } from "./sample-data.ts";
 import type { OpenStore, StoreUnderTest } from "./store-under-test.ts";
 import { TaskCalls } from "./task-calls.ts";
@@ -63,6 +64,7 @@ export class Fixture {
   readonly underTest: StoreUnderTest;
   readonly tasks: TaskCalls;
   readonly talks: ConversationCalls;
+  readonly locks: LockCalls;
   #now = START_MS;
   #ids = 0;
 
@@ -72,6 +74,7 @@ export class Fixture {
     this.notifier = underTest.notifier;
     this.tasks = new TaskCalls(this);
     this.talks = new ConversationCalls(this);
+    this.locks = new LockCalls(this);
   }
 
   static async open(open: OpenStore): Promise<Fixture> {

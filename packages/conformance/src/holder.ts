@@ -14,7 +14,7 @@ import { HOLD, someEvents } from "./sample-data.ts";
 import { newTask, taskEvent } from "./sample-tasks.ts";
 
 export interface CommitFields
-  extends Pick<RunCommit, "tasks" | "settled" | "dropTasks" | "results" | "closes" | "replies"> {
+  extends Pick<RunCommit, "tasks" | "settled" | "dropTasks" | "results" | "closes" | "replies" | "locks" | "unlocks"> {
   /** The number of sample events, or the events themselves. */
   readonly events?: number | readonly HistoryEvent[];
   readonly consumed?: number;
@@ -46,7 +46,7 @@ export class Holder {
 
   /** The next commit, not sent yet. */
   draft(transition: Transition, fields: CommitFields = {}): RunCommit {
-    const { events = 0, tasks, settled, dropTasks, results, closes, replies } = fields;
+    const { events = 0, tasks, settled, dropTasks, results, closes, replies, locks, unlocks } = fields;
     return {
       namespace: this.namespace,
       runId: this.runId,
@@ -63,6 +63,8 @@ export class Holder {
       ...(results && { results }),
       ...(closes && { closes }),
       ...(replies && { replies }),
+      ...(locks && { locks }),
+      ...(unlocks && { unlocks }),
       transition,
     };
   }

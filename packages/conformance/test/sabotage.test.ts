@@ -20,6 +20,8 @@ async function brokenMemory(breaks: Sabotage["breaks"] = () => ({})): Promise<St
 }
 
 const CONVERSATIONS = [
+  "locks",
+  "ends of runs with locks",
   "children",
   "lineage",
   "debts",
@@ -76,6 +78,7 @@ describe("the differential test notices a store that", () => {
     "task texts",
     "conversation hints",
     "conversation races",
+    "races for locks",
   ];
   /** Where the search for each begins, so that it is short: see the mutations of the simulator. HOLDFAST_WRITE_SEEDS renews them. */
   const hintsFile = path.join(import.meta.dirname, "sabotages", "first-seeds.json");

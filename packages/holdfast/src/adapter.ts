@@ -73,6 +73,7 @@ export {
   type RunIdentity,
 } from "./model/event.ts";
 export { COMPENSATE_PREFIX, outcomeMessageId, taskMessageId, updateMessageId, uuidV7 } from "./model/ids.ts";
+export { type LockRequest, lockMessageId, type NewLock } from "./model/lock.ts";
 export { isOrder, isResult, isTaskResult, type Message, type MessageKind, type ReplyAddress } from "./model/message.ts";
 export { nearestName } from "./model/nearest-name.ts";
 export { parkNote, resumeNote, senderOf, type Who } from "./model/operator-notes.ts";
@@ -190,14 +191,20 @@ export type {
   Leader,
   ListedError,
   ListedRun,
+  ListLocksParams,
   ListRunsParams,
   ListSchedulesParams,
   ListTasksParams,
+  LockAnswer,
+  LockAsk,
+  LockStore,
   NamespacePair,
   NamespaceStore,
   NewAsk,
   NewReply,
   PaidDebt,
+  PassLocksParams,
+  PassLocksResult,
   PauseOutcome,
   PauseParams,
   PayDebtsParams,

@@ -17,6 +17,7 @@ export type { EditedOutcome, ForkOptions } from "./client/fork.ts";
 export type { FailingSchedule, Health, HealthStatus, WorkerHealth } from "./client/health.ts";
 export type { EventWindow, HistoryOptions } from "./client/history-window.ts";
 export type { RunPage } from "./client/list-runs.ts";
+export type { LockHolder, Locks, LockView, LockWaiter } from "./client/locks.ts";
 export type { Namespaces } from "./client/namespaces.ts";
 export type { OpOrigin } from "./client/op-times.ts";
 export type { OperatorOptions } from "./client/operations.ts";
@@ -145,6 +146,8 @@ export type {
   CollectAll,
   Context,
   ContinueArguments,
+  HeldLock,
+  LockOptions,
   Outcomes,
   ParallelOptions,
   RaceResult,

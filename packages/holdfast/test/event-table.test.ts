@@ -539,6 +539,28 @@ describe("a run writes", () => {
     expect(history.map(({ type }) => type)).toEqual(["run_started", "run_parked", "run_resumed", "run_completed"]);
   });
 
+  test("which locks it has requested, held and given back, and that one was regained", async () => {
+    let tries = 0;
+    const code: Code = async (ctx) => {
+      await ctx.withLock("room", { limit: 2, timeout: "1 minute" }, () =>
+        ctx.step("flaky", () => (++tries === 1 ? declined() : "ok"), { retry: "none" }),
+      );
+    };
+    expect(await typesOf({ code, options: { retry: { attempts: 2 } } })).toEqual([
+      "run_started",
+      "lock_requested",
+      "lock_granted",
+      "step_failed",
+      "lock_released",
+      "run_retried",
+      "op_rescheduled",
+      "lock_granted",
+      "step_completed",
+      "lock_released",
+      "run_completed",
+    ]);
+  });
+
   test("that it goes on as a new one", async () => {
     let runs = 0;
     const code: Code = async (ctx) => (runs++ === 0 ? ctx.continueAsNew() : runs);
@@ -667,6 +689,9 @@ describe("the table of events", () => {
         "run_parked",
         "run_resumed",
         "run_forked",
+        "lock_requested",
+        "lock_granted",
+        "lock_released",
       ]
     `);
     expect(new Set(written.keys())).toEqual(new Set(EVENT_TABLE.map(({ type }) => type)));

@@ -8,6 +8,7 @@ import { watchRuns } from "./debts/watches.ts";
 import { readHistories } from "./histories.ts";
 import { DELIVER, deliverMessages, deliverResult, deliveryOf, readInbox } from "./inbox.ts";
 import { readLeader } from "./leadership.ts";
+import { listLocks, passLocks } from "./locks.ts";
 import { allowNamespace, disallowNamespace, readNamespace } from "./namespaces.ts";
 import { readPayloads, replacePayloads } from "./payloads.ts";
 import { readReplies } from "./replies.ts";
@@ -121,6 +122,8 @@ export class PostgresStore implements port.Store {
   };
 
   readonly debts: port.DebtStore = { read: this.#call(readDebts), pay: this.#call(payDebts) };
+
+  readonly locks: port.LockStore = { pass: this.#call(passLocks), list: this.#call(listLocks) };
 
   readonly namespaces: port.NamespaceStore = {
     allow: this.#call(allowNamespace),

@@ -59,7 +59,7 @@ async function touched(): Promise<unknown> {
   const [row] = await database.sql(
     `select coalesce(sum(seq_scan + coalesce(idx_scan, 0) + n_tup_ins + n_tup_upd + n_tup_del), 0)::int as times
        from pg_stat_xact_user_tables where schemaname = $1 and relname = any ($2)`,
-    [database.schema, ["children", "debts", "watches", "replies", "namespaces", "asks", "forks"]],
+    [database.schema, ["children", "debts", "locks", "watches", "replies", "namespaces", "asks", "forks"]],
   );
   return row?.times;
 }

@@ -58,7 +58,7 @@ export function messagesFor(debt: Debt): readonly DeliverMessage[] {
     return debt.children.map(({ namespace, openRunId: runId }) => {
       return { to: { namespace, runId }, kind: "cancel", name: "", messageId: `close ${debt.runId}`, payload };
     });
-  if (debt.kind === "reply") return [];
+  if (debt.kind === "reply" || debt.kind === "lock") return [];
   const told = [...(debt.parent ? [debt.parent] : []), ...debt.watchers];
   return told.map(({ namespace, runId, op }) => {
     return { to: { namespace, runId }, kind: "child_completed", name: op, messageId: `end ${debt.runId}`, payload };
@@ -78,6 +78,7 @@ export async function payAll(store: Store, limit = 50): Promise<number> {
       const about = { namespace, runId, debtNo };
       if (debt.kind === "result") return { ...about, watchers: debt.watchers };
       if (debt.kind === "reply") return { ...about, replies: debt.replies.map(({ messageId }) => messageId) };
+      if (debt.kind === "lock") return about;
       return { ...about, children: debt.children.map((child) => child.runId) };
     }),
   });

@@ -36,6 +36,7 @@ const OTHER_TABLES = [
   "workers",
   "children",
   "debts",
+  "locks",
   "watches",
   "forks",
   "replies",

@@ -10,6 +10,7 @@ import { watchRuns } from "./debts/watches.ts";
 import { readHistories } from "./histories.ts";
 import { deliverMessages, readInbox } from "./inbox.ts";
 import { readLeader } from "./leadership.ts";
+import { listLocks, passLocks } from "./locks/locks.ts";
 import { allowNamespace, disallowNamespace, readNamespace } from "./namespaces.ts";
 import { readPayloads, replacePayloads } from "./payloads.ts";
 import { readReplies } from "./replies.ts";
@@ -125,6 +126,7 @@ export class SqliteStore implements port.Store {
     readLeader: this.#read(readLeader),
   };
 
+  readonly locks: port.LockStore = { pass: this.#write(passLocks), list: this.#read(listLocks) };
   readonly debts: port.DebtStore = { read: this.#read(readDebts), pay: this.#write(payDebts) };
 
   readonly namespaces: port.NamespaceStore = {

@@ -11,13 +11,14 @@ import type {
   HeldRun,
   HeldTask,
   Message,
+  PassLocksResult,
   RegisterWorkerResult,
   RunRow,
   TakeAsksResult,
   VersionRow,
 } from "holdfast/adapter";
 import type { Answer, Call } from "./call.ts";
-import { sortBy } from "./contents.ts";
+import { sortBy, withoutFence } from "./contents.ts";
 import { comparableDebts } from "./talks/contents.ts";
 import { comparableExpired, comparableFinishes, comparableTaskClaim, orderKey } from "./tasks/answer.ts";
 import type { World } from "./world.ts";
@@ -51,6 +52,10 @@ export function comparableAnswer(call: Call, answer: Answer, world: World): unkn
       return comparableDebts(value as readonly Debt[]);
     case "asks.take":
       return { ...(value as TakeAsksResult), asks: sortBy((value as TakeAsksResult).asks, ({ askId }) => askId) };
+    case "locks.pass": {
+      const { answers, passed } = value as PassLocksResult;
+      return { passed, answers: answers.map(({ outcome }) => outcome) };
+    }
     case "inbox.read":
       return comparableInbox(value as readonly Message[], world);
     case "versions.list":
@@ -95,7 +100,7 @@ function comparableInbox(messages: readonly Message[], world: World): unknown {
   });
   return sortBy(kept, ({ runId, number }) => `${runId} ${String(number).padStart(9, "0")}`).map((message) => {
     const run = rows.get(message.runId);
-    const { payload, at, ...rest } = message;
+    const { payload, at, ...rest } = withoutFence(message);
     const unconsumed = run !== undefined && message.number > run.consumed;
     return { ...rest, ...(unconsumed ? { payload } : {}), ...(run?.continuedFrom === null ? { at } : {}) };
   });

@@ -87,8 +87,8 @@ export function comparable(contents: Contents, isPurged: (idKey: string) => bool
   });
   // A worker that named no tasks may be listed with none.
   const workers = contents.workers.map((worker) => ({ ...worker, tasks: worker.tasks ?? [] }));
-  const { debts, replies, children, allows, answers } = contents;
-  const talks = comparableTalks({ debts, replies, children, allows, answers }, isPurged) as object;
+  const { debts, replies, children, allows, answers, locks } = contents;
+  const talks = comparableTalks({ debts, replies, children, allows, answers, locks }, isPurged) as object;
   return { ...contents, ...talks, workers, inboxes: Object.fromEntries(inboxes) };
 }
 
@@ -96,7 +96,7 @@ function comparableMessage(run: Run, message: Message): unknown[] {
   // What a continued run left unconsumed is in its successor's inbox; the contract does not say whether it is also
   // here.
   if (run.status === "continued" && message.number > run.consumed) return [];
-  const { payload: _payload, at: _at, ...rest } = message;
+  const { payload: _payload, at: _at, ...rest } = withoutFence(message);
   // The payload of a consumed message may be gone; an inherited message may have either delivery time.
   return [
     {
@@ -105,6 +105,12 @@ function comparableMessage(run: Run, message: Message): unknown[] {
       ...(run.continuedFrom === null ? { at: message.at } : {}),
     },
   ];
+}
+
+/** Locks of several names may be granted in one call, in any order. */
+export function withoutFence(message: Message): Message {
+  const { kind, messageId } = message;
+  return kind === "lock_granted" ? { ...message, messageId: messageId.replace(/\d+$/, "") } : message;
 }
 
 export function sortBy<T>(items: readonly T[], key: (item: T) => string): T[] {

@@ -13,6 +13,7 @@ import {
   askCall,
   deliverTalksCall,
   lookAtTalksCall,
+  passCall,
   payCall,
   permitCall,
   startTalksCall,
@@ -120,6 +121,7 @@ const TALK_WEIGHTS = {
   permit: 3,
   ask: 6,
   lookAtTalks: 5,
+  pass: 14,
 };
 
 /** What a sequence is to test. */
@@ -181,6 +183,7 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
   startTalks: startTalksCall,
   deliverTalks: deliverTalksCall,
   tell: tellCall,
+  pass: passCall,
   watch: watchCall,
   permit: permitCall,
   ask: askCall,

@@ -22,6 +22,9 @@ import { holdingMessages } from "./holding-messages.ts";
 import { inbox } from "./inbox.ts";
 import { leases } from "./leases.ts";
 import { listing } from "./listing.ts";
+import { lockEnds } from "./locks/ends.ts";
+import { locks } from "./locks/passing.ts";
+import { lockRaces } from "./locks/races.ts";
 import { namespaces } from "./namespaces.ts";
 import { operators } from "./operators.ts";
 import { parkedRuns } from "./parked-runs.ts";
@@ -113,4 +116,7 @@ export const SUITES: readonly Suite[] = [
   schedulePuts,
   dueSchedules,
   leadership,
+  locks,
+  lockEnds,
+  lockRaces,
 ];

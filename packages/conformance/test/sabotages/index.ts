@@ -5,6 +5,7 @@ import { DUE_RUNS } from "./due-runs.ts";
 import { FOREIGN_RUNS } from "./foreign-runs.ts";
 import { FORKED_RUNS } from "./forked-runs.ts";
 import { HELD_RUNS } from "./held-runs.ts";
+import { LOCKS_OF_RUNS } from "./locks-of-runs.ts";
 import { MESSAGES_BETWEEN_RUNS } from "./messages-between-runs.ts";
 import { OLD_RUNS } from "./old-runs.ts";
 import { PACKED_RUNS } from "./packed-runs.ts";
@@ -39,5 +40,6 @@ export const SABOTAGES: readonly Sabotage[] = [
   ...CHILDREN_OF_RUNS,
   ...DEBTS_OF_RUNS,
   ...MESSAGES_BETWEEN_RUNS,
+  ...LOCKS_OF_RUNS,
   ...STORED_VALUES,
 ];

@@ -35,8 +35,10 @@ export async function payDebts(
   const payments: (() => PaidDebt | undefined)[] = [];
   const closing = debts.filter(({ kind }) => kind === "close");
   const reasonFor = closing.length === 0 ? undefined : await closeReasons(store, closing);
+  const passed = await passLocks(store, debts);
   for (const debt of debts) {
-    if (debt.kind === "result") payments.push(tell(debt, mail));
+    if (debt.kind === "lock") payments.push(() => (passed.has(debt) ? paidLock(debt) : undefined));
+    else if (debt.kind === "result") payments.push(tell(debt, mail));
     else if (debt.kind === "reply") payments.push(answer(debt, mail));
     else payments.push(await close(debt, (child) => reasonFor?.(debt, child) ?? "", mail, store, owing));
   }
@@ -94,6 +96,19 @@ function answer(debt: Extract<Debt, { kind: "reply" }>, mail: Mail): () => PaidD
     const reached = replies.filter((_, i) => told[i]?.()).map(({ messageId }) => messageId);
     return replies.length > 0 && reached.length === 0 ? undefined : { debtNo, namespace, runId, replies: reached };
   };
+}
+
+/** Hands on what was given back. Returns the debts of which nothing is left. */
+async function passLocks(store: Store, debts: readonly Debt[]): Promise<ReadonlySet<Debt>> {
+  const owed = debts.filter(({ kind }) => kind === "lock");
+  if (owed.length === 0) return new Set();
+  const givenBackBy = owed.map(({ namespace, runId }) => ({ namespace, runId }));
+  const { passed } = await store.locks.pass({ asks: [], givenBackBy });
+  return new Set(owed.filter((_, i) => passed[i]));
+}
+
+function paidLock({ debtNo, namespace, runId }: Debt): PaidDebt {
+  return { debtNo, namespace, runId };
 }
 
 async function close(

@@ -5,7 +5,7 @@ import type { ErrorView } from "./error-view.ts";
  * What can keep a run from ending. `update`: the handler of an update has not finished; `condition`: a predicate of `ctx.until` is
  * not true yet; `task`: a task waits for a worker, is being executed, or waits for someone with its token; `step`: a step is running, or (without `op`) a worker holds the run and the step is
  * unknown; `backoff`: a step, or without `op` the whole run, is between two attempts (a task, too); `limit`: it is due and waits for
- * a free slot; `child`: a child, or another run whose result is awaited, has not ended; `lease`: its worker, or every worker that could claim it, is silent or gone.
+ * a free slot; `child`: a child, or another run whose result is awaited, has not ended; `lock`: others hold a lock that it has requested; `lease`: its worker, or every worker that could claim it, is silent or gone.
  */
 export type CauseKind =
   | "step"
@@ -22,7 +22,8 @@ export type CauseKind =
   | "parked"
   | "paused"
   | "ended"
-  | "child";
+  | "child"
+  | "lock";
 
 /** One thing that keeps a run from ending. */
 export interface Cause {
@@ -45,10 +46,12 @@ export interface Cause {
   readonly worker?: string;
   /** The queue of a task. */
   readonly queue?: string;
-  /** Where a task stands in line, from 1: among those of its kind and queue that require the same labels. */
+  /** Where a task stands in line, from 1: among those of its kind and queue that require the same labels. The same of a request for a lock. */
   readonly position?: number;
   /** The labels that a task requires of its worker. */
   readonly requires?: readonly string[];
+  /** The runs that hold the lock, the first 100. */
+  readonly holders?: readonly RunName[];
   /** The run that is waited for: a child, or another run whose result is awaited. */
   readonly run?: Partial<RunName>;
   /** What keeps that run from ending, first of all. */

@@ -26,11 +26,12 @@ import type { CountOptions, ListFilter, ListOptions, PurgeOptions, StartOptions 
 import { checkHealth, type Health } from "./health.ts";
 import { countRuns, listRuns, type RunPage } from "./list-runs.ts";
 import { firstOf, type LocalQueries } from "./local-queries.ts";
+import { Locks } from "./locks.ts";
 import { Namespaces } from "./namespaces.ts";
 import { isDueAtOnce, type KnownWorkflows, newRun, requireStarted, startedRun } from "./new-run.ts";
 import { purgeEnded } from "./purge.ts";
 import { REENCODE_OPTIONS, type ReencodeOptions, type ReencodeProgress, reencodeStored } from "./reencode.ts";
-import { ResultWaiter } from "./result-waiter.ts";
+import { RESULT_LOOK_MS, ResultWaiter } from "./result-waiter.ts";
 import { RunHandle, type StartedRun } from "./run-handle.ts";
 import { Schedules } from "./schedules/schedules.ts";
 import { prepareSignal } from "./signals.ts";
@@ -53,9 +54,6 @@ import {
 } from "./with-start.ts";
 import { Workers } from "./workers.ts";
 
-/** How often to look for the results that callers wait for, in case no hint announced an end. */
-export const RESULT_LOOK_MS = 2_000;
-
 /** The entry point: starts runs, finds them, sends them messages, makes workers. Made by `connect`. */
 export class Client {
   /** The namespace that this client connected with. */
@@ -68,6 +66,8 @@ export class Client {
   readonly tasks: Tasks;
   /** Workflows that are started at certain times. */
   readonly schedules: Schedules;
+  /** Locks: who holds them, and who waits. */
+  readonly locks: Locks;
   /** Which other namespaces may reach the runs of this one. */
   readonly namespaces: Namespaces;
   readonly #core: ClientCore;
@@ -103,6 +103,7 @@ export class Client {
     this.versions = new Versions(this.#core);
     this.workers = new Workers(this.#core);
     this.tasks = new Tasks(this.#core);
+    this.locks = new Locks(this.#core);
     this.namespaces = new Namespaces(this.#core);
     this.schedules = new Schedules({
       core: this.#core,
@@ -123,8 +124,7 @@ export class Client {
   /** Resolves when the start is durable. `created` of the handle says whether the run is new or already existed. */
   start<D extends AnyWorkflow | string, S extends string = string>(
     workflow: D,
-    // No overloads: if a call matches none, the compiler explains one of them, often the wrong one. Its messages show
-    // this name.
+    // No overloads: of several, the compiler often explains the wrong one. Its messages show this name.
     ...inputAndOptions: StartArguments<D, S>
   ): Promise<HandleOf<D>>;
   async start(workflow: AnyWorkflow | string, input?: unknown, options: StartOptions = {}): Promise<RunHandle<never>> {

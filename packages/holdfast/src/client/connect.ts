@@ -28,9 +28,10 @@ import { systemEnvironment } from "../system/environment.ts";
 import { systemRandom } from "../system/random.ts";
 import { systemTaskProcesses } from "../system/task-processes.ts";
 import { areAdapters, KNOWN_URLS, openStoreOf } from "./adapters.ts";
-import { Client, RESULT_LOOK_MS } from "./client.ts";
+import { Client } from "./client.ts";
 import type { ConnectOptions } from "./client-options.ts";
 import { consoleLogger } from "./console-logger.ts";
+import { RESULT_LOOK_MS } from "./result-waiter.ts";
 
 const isLimit = wholeNumber(1);
 

@@ -1,5 +1,5 @@
 /** Ops of a run in words, for the person on call. */
-import { ASK_PREFIX, RECEIVE_PREFIX, RESULT_PREFIX, UNTIL_PREFIX, UPDATE_PREFIX } from "../model/ids.ts";
+import { ASK_PREFIX, LOCK_PREFIX, RECEIVE_PREFIX, RESULT_PREFIX, UNTIL_PREFIX, UPDATE_PREFIX } from "../model/ids.ts";
 import type { StepView } from "./step-view.ts";
 
 /** What follows the prefix, without the number of the op. */
@@ -12,6 +12,8 @@ export function opWords(op: string, kind?: StepView["kind"]): string {
   if (op.startsWith(RECEIVE_PREFIX)) return `signal "${afterPrefix(op, RECEIVE_PREFIX)}"`;
   if (op.startsWith(UNTIL_PREFIX)) return `a condition ("${op}")`;
   if (op.startsWith(UPDATE_PREFIX)) return `the handler of update "${afterPrefix(op, UPDATE_PREFIX)}"`;
+  if (op.startsWith(LOCK_PREFIX) && (kind === undefined || kind === "lock"))
+    return `lock "${afterPrefix(op, LOCK_PREFIX)}"`;
   if (kind === "child") return `child "${op}"`;
   if (kind !== "message" && kind !== undefined) return `"${op}"`;
   if (op.startsWith(RESULT_PREFIX)) return `the result of run "${afterPrefix(op, RESULT_PREFIX)}"`;

@@ -11,24 +11,35 @@ const FOLLOWED_MAX = 3;
 
 /**
  * The other runs that a run waits for: its children, and those whose result it awaits. Each with what that run waits for in
- * turn. `path`: the runs that wait, this one last.
+ * turn.
  */
-export async function otherCauses(
-  core: ClientCore,
-  steps: readonly StepView[],
-  path: readonly Run[],
-  explain: (run: Run) => Promise<Cause | undefined>,
-  budget: { left: number },
-): Promise<Cause[]> {
+export async function otherCauses(steps: readonly StepView[], follow: Follow): Promise<Cause[]> {
   const waiting = steps.filter(({ kind, status }) => status === "waiting" && (kind === "child" || kind === "message"));
   const causes: Cause[] = [];
   for (const [i, { op, run, startedAt }] of waiting.entries()) {
     const about: Cause = { kind: "child", op, ...(startedAt ? { since: startedAt } : {}), ...(run ? { run } : {}) };
-    const follows = i < FOLLOWED_MAX && path.length < DEPTH_MAX && run !== undefined && budget.left > 0;
-    if (follows) budget.left--;
-    causes.push(follows ? { ...about, ...(await behind(core, run, path, explain)) } : about);
+    causes.push(i < FOLLOWED_MAX && run ? { ...about, ...(await followRun(run, follow)) } : about);
   }
   return causes;
+}
+
+/** What it takes to find out what other runs wait for. */
+export interface Follow {
+  readonly core: ClientCore;
+  /** The runs that wait, the one in question last. */
+  readonly path: readonly Run[];
+  readonly explain: (run: Run) => Promise<Cause | undefined>;
+  readonly budget: { left: number };
+}
+
+/** What a run waits for that another one waits for; nothing if that goes too far. */
+export async function followRun(
+  run: NonNullable<StepView["run"]>,
+  { core, path, explain, budget }: Follow,
+): Promise<Pick<Cause, "run" | "cause" | "circle">> {
+  if (path.length >= DEPTH_MAX || budget.left === 0) return {};
+  budget.left--;
+  return behind(core, run, path, explain);
 }
 
 async function behind(

@@ -18,8 +18,9 @@ export function otherText(cause: Cause, id: string): string {
   return `${who} waits for ${shortText(cause.cause)}.`;
 }
 
-function otherRun({ op = "", run }: Cause): string {
+function otherRun({ kind, op = "", run }: Cause): string {
   const id = run?.id;
+  if (kind === "lock") return `Run "${id}"`;
   if (op.startsWith(RESULT_PREFIX)) return `Run "${id ?? afterPrefix(op, RESULT_PREFIX)}"`;
   if (op.startsWith(ASK_PREFIX)) return `Run "${id}", which is to answer update "${afterPrefix(op, ASK_PREFIX)}",`;
   return `Child "${op}"${id === undefined || id === op ? "" : ` (run "${id}")`}`;
@@ -34,6 +35,10 @@ function shortText(about: Cause): string {
     return cause.kind === "ended"
       ? `${other}, which has ended; its result is on its way`
       : `${other}, which waits for ${shortText(cause)}`;
+  }
+  if (kind === "lock") {
+    const behind = cause && run ? `, which run "${run.id}" holds` : "";
+    return `${opWords(op ?? "")}${behind}`;
   }
   if (kind === "signal" || kind === "update" || kind === "condition") return opWords(op ?? "");
   if (kind === "lease") return `${worker === undefined ? "its worker" : `worker ${worker}`}, which is silent or gone`;
@@ -59,4 +64,5 @@ const CAUSES: Readonly<Record<CauseKind, string>> = {
   paused: "somebody to resume it: it is paused",
   ended: "nothing: it has ended",
   child: "another run",
+  lock: "a lock",
 };

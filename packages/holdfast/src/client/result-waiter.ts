@@ -13,6 +13,9 @@ import type { Notifier } from "../ports/notifier.ts";
 import type { Store } from "../ports/store.ts";
 import { onIdleProcess } from "../system/shutdown-signals.ts";
 
+/** How often to look for the results that callers wait for, in case no hint announced an end. */
+export const RESULT_LOOK_MS = 2_000;
+
 const RUNS_PER_LOOK = 1_000;
 
 /** How a wait ends: the run has ended, or it is parked. */

@@ -17,9 +17,19 @@ import { type OpOrigin, Origins } from "./op-times.ts";
 
 /** One op of a run, folded from its events. */
 export interface StepView extends OpOrigin {
-  /** The op id: its name, with `#2`, `#3`… from the second op of that name; `receive:<signal>`, `update:<update>`, `until:condition`. */
+  /** The op id: its name, with `#2`, `#3`… from the second op of that name; `receive:<signal>`, `update:<update>`, `lock:<lock>`, `until:condition`. */
   readonly op: string;
-  readonly kind: "step" | "task" | "timer" | "signal" | "side_effect" | "child" | "message" | "update" | "condition";
+  readonly kind:
+    | "step"
+    | "task"
+    | "timer"
+    | "signal"
+    | "side_effect"
+    | "child"
+    | "message"
+    | "update"
+    | "condition"
+    | "lock";
   /** The run that a child op has started, or that a message was for. */
   readonly run?: Partial<RunName>;
   /** The runs that a step has started with `s.start`; the first 20 of an attempt. */
@@ -49,6 +59,7 @@ const KINDS: Readonly<Partial<Record<EventCategory, StepView["kind"]>>> = {
   child: "child",
   message: "message",
   update: "update",
+  lock: "lock",
 };
 
 export interface FoldParams {
@@ -122,8 +133,11 @@ export function shownOps(events: readonly HistoryEvent[]): readonly (string | nu
  * its caller: it goes on until the run ends.
  */
 function noLongerAwaited(step: StepView, closed: boolean): StepView {
-  if (step.kind === "condition") return { ...step, status: "completed" };
-  return step.kind === "update" && !closed ? step : { ...step, status: "canceled" };
+  const { kind, status } = step;
+  if (kind === "condition") return { ...step, status: "completed" };
+  // The code waits for what it does inside of a lock.
+  if (kind === "lock" && status === "running") return closed ? { ...step, status: "completed" } : step;
+  return kind === "update" && !closed ? step : { ...step, status: "canceled" };
 }
 
 /** Of a parked run nothing runs: a step that was cut off by that is executed again once the run goes on, unless it was canceled. */
@@ -167,7 +181,9 @@ function foldStep(
 ): StepView {
   const { type, payload, meta } = event;
   const shown = shownStatus(type) ?? "running";
-  const status = meta?.withdrawn ? "canceled" : shown === "completed" && meta?.error ? "failed" : shown;
+  const kind = kindOf(before, op, type);
+  const failed = shown === "completed" && meta?.error ? "failed" : shown;
+  const status = meta?.withdrawn ? "canceled" : kind === "lock" ? lockStatus(before, type, shown) : failed;
   const dueAt = meta?.fireAt ?? meta?.retryAt;
   const { dueAt: formerlyDueAt, run: _run, ...former } = before ?? {};
   return {
@@ -176,7 +192,7 @@ function foldStep(
     ...origin,
     startedAt: firstStart(before, event),
     op,
-    kind: kindOf(before, op, type),
+    kind,
     ...runOf(before, event),
     ...(meta?.runs === undefined ? {} : { runs: meta.runs }),
     attempts: meta?.attempt ?? Math.max(1, before?.attempts ?? 0),
@@ -189,11 +205,19 @@ function foldStep(
   };
 }
 
-/** Notes about a child are of the category of tasks. */
+/** A request that has timed out has failed; one that was given up before it was granted is canceled. */
+function lockStatus(before: StepView | undefined, type: EventType, shown: StepView["status"]): StepView["status"] {
+  if (type === "timer_fired") return "failed";
+  if (type !== "lock_released" || before?.status === "running") return shown;
+  return before?.status === "failed" ? "failed" : "canceled";
+}
+
+/** Notes about a child or a lock are of the category of tasks. */
 function kindOf(before: StepView | undefined, op: string, type: EventType): StepView["kind"] {
   if (op.startsWith(RECEIVE_PREFIX)) return "signal";
   if (op.startsWith(UNTIL_PREFIX)) return "condition";
-  return before?.kind === "child" ? "child" : (KINDS[eventCategory(type)] ?? "step");
+  if (before?.kind === "child" || before?.kind === "lock") return before.kind;
+  return KINDS[eventCategory(type)] ?? "step";
 }
 
 function runOf(before: StepView | undefined, { type, meta }: HistoryEvent): Pick<StepView, "run"> {

@@ -26,7 +26,7 @@ export interface Findings {
   readonly cancel: PendingCancel | undefined;
   /** The tasks that it waits for. */
   readonly tasks: readonly AwaitedTask[];
-  /** The other runs that it waits for. */
+  /** The locks and the other runs that it waits for. */
   readonly others: readonly Cause[];
 }
 
@@ -87,7 +87,7 @@ function causesWhileHeld(findings: Findings): Cause[] {
   if (holder && (holder.status === "offline" || holder.leaseExpiresAt <= now))
     return [{ kind: "lease", ...worker, at: new Date(holder.leaseExpiresAt) }, ...waits(steps, undefined)];
   const running = steps
-    .filter(({ status, kind }) => status === "running" && kind !== "task" && kind !== "update")
+    .filter(({ status, kind }) => status === "running" && kind !== "task" && kind !== "update" && kind !== "lock")
     .map(({ op, attempts }): Cause => {
       const seen = live?.running.find((step) => step.op === op);
       return {
@@ -113,7 +113,7 @@ function waits(steps: readonly StepView[], live: LiveRun | undefined): Cause[] {
     const { op, attempts, dueAt, error, status, kind, startedAt, retry } = step;
     const at = some("at", dueAt);
     if (kind === "update") return status === "running" ? [{ kind: "update", op, ...some("since", startedAt) }] : [];
-    if (kind === "task" || kind === "child" || kind === "message") return [];
+    if (kind === "task" || kind === "child" || kind === "message" || kind === "lock") return [];
     if (status === "retrying")
       return [
         {

@@ -5,6 +5,7 @@ import { isClosed, WAITING_FOR_MAX } from "../model/run.ts";
 import { waitingOps } from "../model/waiting.ts";
 import { isOverdue, offers, type WorkerRow } from "../model/worker-row.ts";
 import type { Cause } from "./cause.ts";
+import { lockText } from "./lock-causes.ts";
 import { opWords } from "./op-words.ts";
 import { otherText } from "./other-text.ts";
 import { taskText } from "./task-causes.ts";
@@ -133,6 +134,7 @@ function holderText(holder: WorkerRow, now: number): string {
 function causeText(cause: Cause, id: string, now: number, overdue: boolean): string {
   const { kind, op, at, since, attempt = 1, attempts, error, queue } = cause;
   if (kind === "child") return otherText(cause, id);
+  if (kind === "lock") return [lockText(cause), otherText(cause, id)].filter((text) => text !== "").join(" ");
   if (kind === "update" && op !== undefined) {
     const began = since ? `; it began ${seconds(now - since.getTime())} ago` : "";
     return `The${opWords(op).slice("the".length)} has not finished${began}.`;

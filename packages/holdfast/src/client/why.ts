@@ -4,7 +4,8 @@ import { isClosed, type Run, type RunStatus } from "../model/run.ts";
 import { waitingOps } from "../model/waiting.ts";
 import type { Cause } from "./cause.ts";
 import type { ClientCore } from "./client-core.ts";
-import { otherCauses } from "./other-causes.ts";
+import { lockCauses } from "./lock-causes.ts";
+import { type Follow, otherCauses } from "./other-causes.ts";
 import { foldSteps } from "./step-view.ts";
 import { placesInLine } from "./task-causes.ts";
 import { openTasks, withTasks } from "./task-steps.ts";
@@ -66,7 +67,8 @@ async function findingsOf(core: ClientCore, run: Run, known: Known, path: readon
     const causes = causesOf(await findingsOf(core, other, known, [...path, run]));
     return causes.find(({ circle }) => circle !== undefined) ?? causes[0];
   };
-  const others = await otherCauses(core, steps, [...path, run], explain, known.budget);
+  const follow: Follow = { core, path: [...path, run], explain, budget: known.budget };
+  const others = [...(await lockCauses(core, run, steps, follow)), ...(await otherCauses(steps, follow))];
   const { workers, now } = known;
   return { run, workers, now, events, steps, live, cancel, tasks, others };
 }

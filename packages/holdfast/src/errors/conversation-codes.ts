@@ -17,6 +17,20 @@ export const CONVERSATION_CODES = {
     summary: "A run tried to reach a run of another namespace, which has not let in the namespace of the first.",
     advice: "Call hf.namespaces.allow(other) on a client of the namespace that is to be reached.",
   },
+  lock_timeout: {
+    group: "timeout",
+    caller: "retry_later",
+    kind: "Timeout",
+    summary: "ctx.withLock was not granted the lock within its timeout. The run no longer stands in line.",
+    advice: "Catch it and go another way, or wait longer. hf.locks.list(name) shows who holds the lock.",
+  },
+  lock_held: {
+    group: "workflow_execution",
+    caller: "bug",
+    kind: "BadRequest",
+    summary: "ctx.withLock was asked for a lock that the same part of the run holds already, or waits for.",
+    advice: "Leave the first ctx.withLock before the second one; for a lock between branches, use ctx.parallel.",
+  },
   update_rejected: {
     group: "validation",
     caller: "fix_input",

@@ -10,6 +10,7 @@ import type { WorkerRow } from "../model/worker-row.ts";
 import type { Hint } from "../ports/notifier.ts";
 import type { AskAnswer, Leader, NewAsk, NewReply, RunRef, RunSegments, WorkerRef } from "../ports/store.ts";
 import type { ChildRecord, DebtRecord, Watch } from "./debts/debt-record.ts";
+import type { LockRecord } from "./locks/lock-record.ts";
 import type { TaskRecord } from "./tasks/task-record.ts";
 
 /** A run as the memory store keeps it: row and data in one. */
@@ -77,6 +78,12 @@ export interface MemoryState {
   /** What each run owes that owes something. */
   readonly debtsOf: Map<string, Set<number>>;
   newestDebt: number;
+  /** Requests for locks, in the order in which they were made. */
+  readonly locks: Map<number, LockRecord>;
+  /** Those of each run that has any. */
+  readonly locksOf: Map<string, Set<number>>;
+  newestLock: number;
+  newestFence: number;
   /** Whom each namespace has let in. */
   readonly allows: Map<string, Set<string>>;
   /** By namespace and id. */
@@ -111,6 +118,10 @@ export function emptyState(): MemoryState {
     debts: new Map(),
     debtsOf: new Map(),
     newestDebt: 0,
+    locks: new Map(),
+    locksOf: new Map(),
+    newestLock: 0,
+    newestFence: 0,
     allows: new Map(),
     schedules: new Map(),
     leader: null,

@@ -14,6 +14,7 @@ import { watchRuns } from "./debts/watches.ts";
 import { readHistories } from "./histories.ts";
 import { deliverMessages, readInbox } from "./inbox.ts";
 import { readLeader } from "./leadership.ts";
+import { listLocks, passLocks } from "./locks/locks.ts";
 import { allowNamespace, disallowNamespace, readNamespace } from "./namespaces.ts";
 import { readPayloads, replacePayloads } from "./payloads.ts";
 import { readReplies } from "./replies.ts";
@@ -137,6 +138,11 @@ export class MemoryStore implements port.Store {
   readonly debts: port.DebtStore = {
     read: this.#effect("debts.read", readDebts),
     pay: this.#effect("debts.pay", payDebts),
+  };
+
+  readonly locks: port.LockStore = {
+    pass: this.#effect("locks.pass", passLocks),
+    list: this.#effect("locks.list", listLocks),
   };
 
   readonly namespaces: port.NamespaceStore = {

@@ -10,8 +10,9 @@ import type { RunStatus } from "./run.ts";
  * What a run still owes to others because of something that was committed. `result`: it has ended, and its parent or watchers
  * do not know yet. `close`: it has ended, or has given children up, and their close policy has not reached them yet.
  * `reply`: updates that ops of other runs have sent have their answers, or will never have any, and these ops do not know yet.
+ * `lock`: it has given locks back, and whoever is next does not know yet.
  */
-export type DebtKind = "result" | "close" | "reply";
+export type DebtKind = "result" | "close" | "reply" | "lock";
 
 /** Who gets the result of a run: an op of another run. */
 export interface ResultReceiver {
@@ -74,7 +75,8 @@ export type Debt =
       readonly status: RunStatus;
       /** Some of the answers; none if the run was reopened before anybody was told that it had closed. */
       readonly replies: readonly ReplyToTell[];
-    });
+    })
+  | (DebtRow & { readonly kind: "lock" });
 
 /** How many watchers, children or answers of one debt are read at once. */
 export const DEBT_PAGE = 500;

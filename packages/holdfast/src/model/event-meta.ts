@@ -34,7 +34,7 @@ export interface EventMeta {
   readonly error?: ErrorRecord;
   /** When the next attempt is due (`step_attempt_failed`). */
   readonly retryAt?: number;
-  /** When the timer is due (`timer_created`). */
+  /** When the timer is due (`timer_created`), or the wait for a lock ends (`lock_requested`). */
   readonly fireAt?: number;
   /** The id of the message that became this event; a history shows the one that the caller gave. */
   readonly messageId?: string;
@@ -94,6 +94,12 @@ export interface EventMeta {
   readonly end?: string;
   /** Whom a message was for (`message_sent`, `message_failed`): its id, or also its run id. */
   readonly to?: Partial<RunName>;
+  /** How many requests of the lock may be granted at once (`lock_requested`, `op_rescheduled`). */
+  readonly limit?: number;
+  /** Larger than that of every earlier grant (`lock_granted`). */
+  readonly fence?: number;
+  /** The event that requested the lock (`lock_released`). */
+  readonly request?: number;
   /** The workflow of the awaited run (`message_failed`). */
   readonly workflow?: string;
 }

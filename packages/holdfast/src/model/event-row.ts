@@ -14,7 +14,8 @@ export type EventCategory =
   | "child"
   | "message"
   | "nexus"
-  | "update";
+  | "update"
+  | "lock";
 
 /**
  * How an event came to be, and so how replay treats it:

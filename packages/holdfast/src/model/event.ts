@@ -2,6 +2,7 @@ import { CONVERSATION_EVENTS } from "./conversation-events.ts";
 import type { EventMeta } from "./event-meta.ts";
 import type { EventCategory, EventRole, EventRow, ShownStatus } from "./event-row.ts";
 import { receiveId } from "./ids.ts";
+import { LOCK_EVENTS } from "./lock-events.ts";
 import { OPERATOR_EVENTS } from "./operator-events.ts";
 import type { Payload } from "./payload.ts";
 import { UPDATE_EVENTS } from "./update-events.ts";
@@ -262,14 +263,15 @@ export const EVENT_TABLE = [
     role: "note",
     op: "op",
     payload: null,
-    meta: ["attempt"],
+    meta: ["attempt", "limit"],
     shows: "waiting",
     writtenBy:
-      "the executor: the run was retried, and the task exists again; or its child was retried, or is replaced by another one (`attempt`)",
+      "the executor: the run was retried, and the task exists again; or its child was retried, or is replaced by another one (`attempt`); or the run was retried or forked, and a lock is requested again (`limit`)",
   },
   ...CONVERSATION_EVENTS,
   ...UPDATE_EVENTS,
   ...OPERATOR_EVENTS,
+  ...LOCK_EVENTS,
 ] as const satisfies readonly EventRow[];
 
 /** What an event of a history is about. */

@@ -126,6 +126,9 @@ export const COMPENSATE_PREFIX = "compensate:";
 /** The op of an update that was accepted is named after the update, with this prefix. */
 export const UPDATE_PREFIX = "update:";
 
+/** The op of `ctx.withLock` is named after the lock, with this prefix. */
+export const LOCK_PREFIX = "lock:";
+
 /** The op of `ctx.until`. */
 export const UNTIL_PREFIX = "until:";
 

@@ -5,6 +5,7 @@ import type { Payload } from "./payload.ts";
  * `task_failed`: the result of a task that the run has scheduled. `child_completed`, `child_failed`: the end of a child.
  * `watch_completed`, `watch_failed`: the end of a run that the run watches. `update`: a request that the run answers. `reply_completed`,
  * `reply_failed`: what has become of an update that the run has sent. `pause`, `resume`: from a person, for a run that a worker holds.
+ * `lock_granted`: the run holds the lock that one of its ops has requested.
  */
 export type MessageKind =
   | "signal"
@@ -20,7 +21,8 @@ export type MessageKind =
   | "reply_completed"
   | "reply_failed"
   | "pause"
-  | "resume";
+  | "resume"
+  | "lock_granted";
 
 /** Whether it is the result of a task: sent by the store itself, once, and deleted when it is consumed. */
 export function isTaskResult(kind: MessageKind): boolean {
@@ -39,7 +41,7 @@ export function isReply(kind: MessageKind): boolean {
 
 /** Whether it is the result of something that an op of this very run waits for. It is deleted when it is consumed. */
 export function isResult(kind: MessageKind): boolean {
-  return isTaskResult(kind) || isRunEnd(kind) || isReply(kind);
+  return isTaskResult(kind) || isRunEnd(kind) || isReply(kind) || kind === "lock_granted";
 }
 
 /**

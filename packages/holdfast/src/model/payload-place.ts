@@ -32,6 +32,7 @@ const IS_VALUE: Readonly<Record<MessageKind, boolean>> = {
   reply_failed: false,
   pause: false,
   resume: false,
+  lock_granted: false,
 };
 
 /** The kinds of messages that carry a value. */

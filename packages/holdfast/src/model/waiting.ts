@@ -5,16 +5,23 @@
 import { ASK_PREFIX, RECEIVE_PREFIX, RESULT_PREFIX, UNTIL_PREFIX, UPDATE_PREFIX } from "./ids.ts";
 
 /** What a suspended run can wait for. `backoff`: the next attempt of a step, or of the whole run. */
-export type WaitKind = "backoff" | "task" | "child" | "signal" | "condition" | "update" | "timer";
+export type WaitKind = "backoff" | "task" | "child" | "lock" | "signal" | "condition" | "update" | "timer";
 
 /** Behind the id of a step that waits for its next attempt. */
 export const RETRYING_SUFFIX = "#00";
-const SUFFIXES: Readonly<Record<string, string>> = { step: RETRYING_SUFFIX, task: "#01", child: "#02", message: "#03" };
+const SUFFIXES: Readonly<Record<string, string>> = {
+  step: RETRYING_SUFFIX,
+  task: "#01",
+  child: "#02",
+  message: "#03",
+  lock: "#04",
+};
 const SUFFIX_KINDS: Readonly<Record<string, WaitKind>> = {
   [RETRYING_SUFFIX]: "backoff",
   "#01": "task",
   "#02": "child",
   "#03": "child",
+  "#04": "lock",
 };
 const SUFFIX = /#0\d$/;
 

@@ -17,7 +17,7 @@ export interface DebtStore {
 
   /**
    * Notes what has been paid: watchers that were told are forgotten, children that were closed are not listed again, nor are answers that were told. A debt of
-   * which nothing is left is deleted; a `result` debt once its parent was told and no watchers are left.
+   * which nothing is left is deleted; a `result` debt once its parent was told and no watchers are left, a `lock` debt once all that was given back was passed on (`locks.pass`).
    * Atomic per debt. Idempotence: a debt, a watcher or a child that is gone is left alone. No errors but those of every call.
    */
   pay(params: PayDebtsParams): Promise<{ readonly paid: number }>;

@@ -4,6 +4,7 @@ import type { ResultReceiver } from "../model/debt.ts";
 import type { EndedRun } from "../model/ended-run.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
 import type { Attributes, HistoryEvent } from "../model/event.ts";
+import type { NewLock } from "../model/lock.ts";
 import type { Message, MessageKind } from "../model/message.ts";
 import type { Payload } from "../model/payload.ts";
 import type { ClosedStatus, CompensationOutcome, NewRun, Run, RunRow } from "../model/run.ts";
@@ -67,7 +68,7 @@ export interface RunStore {
    * waits for the answers is hinted.
    * Every end of a run, in this call or another, is one function of the store. Unless it is `continued`: if the run has a
    * parent op or watchers, it owes a `result`, and it is no longer a child to close. In any case: if it has open children
-   * whose policy is not `abandon`, it owes a `close`. A run that continues hands its lineage and its watchers on, but not its children.
+   * whose policy is not `abandon`, it owes a `close`; if it has requested locks that it has not given back, it gives them back, and owes a `lock`. A run that continues hands its lineage and its watchers on, but not its children.
    * Idempotence key: (runId, epoch, commit).
    */
   commit(params: CommitRunsParams): Promise<CommitRunsResult>;
@@ -314,6 +315,13 @@ export interface RunCommit {
   readonly closes?: readonly string[];
   /** Updates among the messages that are consumed, now or before, of which this commit decides something. */
   readonly replies?: readonly NewReply[];
+  /** Requests for locks that these events make. They wait until `locks.pass` grants them. None is made if the commit ends the run. */
+  readonly locks?: readonly NewLock[];
+  /**
+   * Requests that the run gives back, by seq, granted or not, before any of `locks` is made: the run owes a `lock`. One that is gone is
+   * left alone.
+   */
+  readonly unlocks?: readonly number[];
   readonly transition: Transition;
 }
 

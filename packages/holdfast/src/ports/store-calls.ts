@@ -17,6 +17,7 @@ export type StoreCalls = CallsOf<"runs"> &
   CallsOf<"versions"> &
   CallsOf<"workers"> &
   CallsOf<"debts"> &
+  CallsOf<"locks"> &
   CallsOf<"namespaces"> &
   CallsOf<"asks"> &
   CallsOf<"payloads"> &
@@ -60,6 +61,7 @@ const GROUPS: { readonly [G in keyof StoreGroups]: Readonly<Record<keyof StoreGr
     readLeader: true,
   },
   debts: { read: true, pay: true },
+  locks: { pass: true, list: true },
   namespaces: { allow: true, disallow: true, read: true },
   asks: { ask: true, take: true, answer: true, read: true, forget: true },
   payloads: { read: true, replaceIfUnchanged: true },

@@ -15,6 +15,7 @@ import type { Edits } from "./history/edits.ts";
 import type { CancelCause, Driver, MachineParams, Outcome, UnreceivedSignal } from "./machine.ts";
 import type { DrivenOp, Op } from "./op.ts";
 import { OpTable } from "./op-table.ts";
+import { LockTable } from "./ops/lock-table.ts";
 import { SignalBuffer } from "./ops/signal-buffer.ts";
 import type { TaskWork } from "./ops/task-work.ts";
 import { type Conditions, hasChanged, type Predicate, settleFirst } from "./ops/until.ts";
@@ -36,6 +37,7 @@ export abstract class DrivenMachine {
   readonly recorded: readonly HistoryEvent[];
   readonly ops: OpTable;
   readonly signals = new SignalBuffer();
+  readonly locks = new LockTable();
   protected readonly unwritten: Unwritten;
   /** Created when first needed: most runs have none. */
   #tasks: Map<string, TaskWork> | undefined;
@@ -207,6 +209,16 @@ export abstract class DrivenMachine {
     return this.#tasks !== undefined;
   }
 
+  get regaining(): boolean {
+    return this.locks.regaining && !this.compensating;
+  }
+
+  noteLock(draft: EventDraft, now: number): void {
+    this.resumedSeq = this.nextSeq;
+    this.noteRun(draft, now);
+    this.locks.take({ ...draft, seq: this.resumedSeq, at: now }, false);
+  }
+
   get nextSeq(): number {
     return this.unwritten.nextSeq;
   }
@@ -333,6 +345,11 @@ export abstract class DrivenMachine {
   noteTask(id: string, work: TaskWork): void {
     this.#tasks ??= new Map();
     this.#tasks.set(id, work);
+  }
+
+  addTimer(op: Op, fireAt: number): void {
+    op.fireAt = fireAt;
+    this.ops.addTimer(op);
   }
 
   waitForSignal(op: Op): void {

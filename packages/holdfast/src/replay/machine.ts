@@ -34,6 +34,7 @@ import type { Codec } from "../ports/codec.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { Divergence } from "./history/divergence.ts";
 import type { DrivenOp } from "./op.ts";
+import type { LocksOfRun } from "./ops/lock-table.ts";
 import type { TaskWork } from "./ops/task-work.ts";
 
 /** What every machine is made of. */
@@ -133,7 +134,7 @@ export interface Machine {
   readonly compensating: boolean;
   /** Who has asked for the run to be paused, and why; undefined unless that is still to be done. */
   readonly pausing: EventMeta | undefined;
-  /** The event that has ended a pause here: what that has held up may begin once it is durable. */
+  /** The event that has ended a pause here, or with which a lock was regained: what that has held up may begin once it is durable. */
   readonly resumedSeq: number;
 
   // Turns
@@ -211,6 +212,15 @@ export interface Machine {
   readonly hasTasks: boolean;
   /** Whether the code has asked for anything that concerns another run. */
   readonly hasCalls: boolean;
+
+  // Locks
+
+  /** Those that the code has requested and not left. */
+  readonly locks: LocksOfRun;
+  /** Whether the code is inside of a lock that the run does not hold at the moment: then nothing that it asks for may start. */
+  readonly regaining: boolean;
+  /** Records something about a lock that the code is inside of, or waits for. The code does not see it. */
+  noteLock(draft: EventDraft, now: number): void;
 
   // Conversations, while the code is at rest
 

@@ -6,12 +6,14 @@ import type { EventDraft, EventType, HistoryEvent } from "../model/event.ts";
 import type { Codec } from "../ports/codec.ts";
 import type { Scope } from "./context/scope.ts";
 import type { ChildWork } from "./ops/child-work.ts";
+import type { LockTable } from "./ops/lock-table.ts";
+import type { LockWork } from "./ops/lock-work.ts";
 import type { MessageWork } from "./ops/message-work.ts";
 import type { Compensation, CompensationInfo } from "./ops/step-options.ts";
 import type { StepWork } from "./ops/step-work.ts";
 import type { TaskWork } from "./ops/task-work.ts";
 
-export type OpKind = "step" | "task" | "sleep" | "receive" | "retired" | "child" | "message" | "condition";
+export type OpKind = "step" | "task" | "sleep" | "receive" | "retired" | "child" | "message" | "condition" | "lock";
 
 /** The rows of the event table that concern a kind of op. */
 export interface OpEvents {
@@ -70,6 +72,7 @@ export interface AskInit {
   readonly signalName?: string;
   readonly child?: ChildWork;
   readonly message?: MessageWork;
+  readonly lock?: LockWork;
   /** What `ctx.until` waits for. */
   readonly predicate?: () => unknown;
 }
@@ -86,6 +89,11 @@ export interface OpHost {
    * asks now.
    */
   createTimer(op: Op, fireAt: number, binds: boolean): void;
+  /** It is due then; nothing is recorded. */
+  addTimer(op: Op, fireAt: number): void;
+  readonly locks: LockTable;
+  /** Whether the code is inside of a lock that the run does not hold at the moment. */
+  readonly regaining: boolean;
   waitForSignal(op: Op): void;
   stopWaitingForSignal(op: Op): void;
   addCondition(op: Op, predicate: () => unknown): void;
@@ -128,6 +136,8 @@ export interface DrivenOp {
   readonly child?: ChildWork;
   /** Messages to other runs; absent otherwise. */
   readonly message?: MessageWork;
+  /** Locks; absent otherwise. */
+  readonly lock?: LockWork;
   /** Where in the code it was asked for; known only if the machine records that. */
   readonly location: string | undefined;
 }
@@ -176,12 +186,12 @@ export function newOp(
     fireAt,
     signalName,
   };
-  return init.child || init.message ? { ...op, ...aboutOthers(init) } : op;
+  return init.child || init.message || init.lock ? { ...op, ...aboutOthers(init) } : op;
 }
 
 /** Only ops that need them have these fields. */
-function aboutOthers({ child, message }: AskInit): Pick<Op, "child" | "message"> {
-  return child ? { child } : message ? { message } : {};
+function aboutOthers({ child, message, lock }: AskInit): Pick<Op, "child" | "message" | "lock"> {
+  return child ? { child } : message ? { message } : lock ? { lock } : {};
 }
 
 /** Whether the code has given it up, and its outcome must still be learned. */

@@ -260,8 +260,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
     const draft: EventDraft = { type: "timer_created", op: op.id, meta: { fireAt, ...op.scope.branch } };
     const event = (binds ? undefined : this.cursor.takeAside(op.id)) ?? this.command(draft, binds);
     // History keeps the promised time, whatever the code says now.
-    op.fireAt = event?.meta?.fireAt ?? fireAt;
-    this.ops.addTimer(op);
+    this.addTimer(op, event?.meta?.fireAt ?? fireAt);
   }
 
   addUndo(name: string, op: Op, undo: Compensation<unknown>): void {
@@ -383,12 +382,12 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
   #applyNote(event: HistoryEvent): boolean {
     const op = this.ops.get(event.op);
     if (event.type === "run_forked") this.#passFork(event);
-    else if (event.op === null) applyRetry(this.ops, event);
+    else if (event.op === null) applyRetry(this, event);
     return event.op === null || op?.module.note(op, event) || this.#diverge(event, noteNotAskedFault(event));
   }
 
   #passFork(fork: HistoryEvent): void {
-    applyFork(this.ops, fork);
+    applyFork(this, fork);
     this.#nextSeed = fork.meta?.seed;
   }
 

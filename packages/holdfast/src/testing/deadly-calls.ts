@@ -17,6 +17,7 @@ const DEADLY: Readonly<Record<Doomed, readonly StoreMethod[]>> = {
     "runs.terminate",
     "inbox.deliver",
     "debts.pay",
+    "locks.pass",
   ],
   "task worker": ["tasks.claim", "tasks.finish"],
 };

@@ -59,6 +59,7 @@ function debtOf(row: Row): Debt {
   };
   if (row.kind === "close")
     return { ...about, kind: "close", children: (row.children ?? []) as Extract<Debt, { kind: "close" }>["children"] };
+  if (row.kind === "lock") return { ...about, kind: "lock" };
   if (row.kind === "reply") {
     const replies = ((row.replies ?? []) as readonly Row[]).map(replyOf);
     return { ...about, kind: "reply", status: row.status as RunStatus, replies };

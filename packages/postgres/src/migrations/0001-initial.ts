@@ -6,6 +6,7 @@ import { LANES } from "./0001-initial/30-lanes.ts";
 import { COMMIT } from "./0001-initial/40-commit.ts";
 import { TASKS_COMMIT } from "./0001-initial/45-tasks-commit.ts";
 import { DEBTS } from "./0001-initial/47-debts.ts";
+import { LOCKS } from "./0001-initial/48-locks.ts";
 import { CLAIM } from "./0001-initial/50-claim.ts";
 import { TASKS_CLAIM } from "./0001-initial/55-tasks-claim.ts";
 import { START } from "./0001-initial/60-start.ts";
@@ -36,6 +37,7 @@ export const INITIAL = [
   COMMIT,
   TASKS_COMMIT,
   DEBTS,
+  LOCKS,
   CLAIM,
   TASKS_CLAIM,
   START,

@@ -7,6 +7,7 @@ import {
   type CommitRunsResult,
   type EventDraft,
   type HistoryEvent,
+  type NewLock,
   type NewReply,
   type NewRun,
   type NewTask,
@@ -45,6 +46,8 @@ interface Flush {
   readonly results: readonly Placed<number>[];
   readonly closes: readonly Placed<string>[];
   readonly replies: readonly Placed<NewReply>[];
+  readonly locks: readonly Placed<NewLock>[];
+  readonly unlocks: readonly Placed<number>[];
   /** What is recorded of runs that are parked. */
   readonly notes: readonly Placed<EventDraft>[];
   /** Skip rows that another transaction has locked. */
@@ -117,6 +120,13 @@ export const COMMIT = callOf<Flush>("commit_runs", {
   u_seq: ({ replies }) => ifAny(replies, (some) => binary.int4Array(some, ([, { seq }]) => seq ?? null)),
   u_error: ({ replies }) =>
     ifAny(replies, (some) => binary.byteaArray(some.map(([, { error }]) => (error ? jsonBytes(error) : null)))),
+  l_i: ({ locks }) => ifAny(locks, positions),
+  l_seq: ({ locks }) => ifAny(locks, (some) => binary.int4Array(some, ([, { seq }]) => seq)),
+  l_op: ({ locks }) => ifAny(locks, (some) => binary.textArray(some, ([, { op }]) => op)),
+  l_name: ({ locks }) => ifAny(locks, (some) => binary.textArray(some, ([, { name }]) => name)),
+  l_places: ({ locks }) => ifAny(locks, (some) => binary.int4Array(some, ([, { limit }]) => limit)),
+  b_i: ({ unlocks }) => ifAny(unlocks, positions),
+  b_seq: ({ unlocks }) => ifAny(unlocks, (some) => binary.int4Array(some, ([, seq]) => seq)),
   k_i: ({ notes }) => ifAny(notes, positions),
   k_type: ({ notes }) => (notes.length === 0 ? null : eventTypeCode("run_parked")),
   k_meta: ({ notes }) =>
@@ -156,6 +166,8 @@ export function flushOf({ commits }: CommitRunsParams, skip: boolean, notify: bo
     results: withPosition(commits, ({ results }) => results),
     closes: withPosition(commits, ({ closes }) => closes),
     replies: withPosition(commits, ({ replies }) => replies),
+    locks: withPosition(commits, ({ locks }) => locks),
+    unlocks: withPosition(commits, ({ unlocks }) => unlocks),
     notes: withPosition(commits, ({ transition }) =>
       transition.type === "park" ? [parkNote(transition.error)] : undefined,
     ),

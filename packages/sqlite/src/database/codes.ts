@@ -101,6 +101,8 @@ export const TIES = {
   asked: 16,
   /** It is a fork of another run: holdfast_forks. */
   forked: 32,
+  /** It has requested locks: holdfast_locks. */
+  locks: 64,
 } as const;
 
 export function hasTie(ties: number | null, tie: number): boolean {
@@ -121,7 +123,7 @@ export function policyName(code: number): ClosePolicy {
 /** Of a child that its parent's policy may reach: when that is. */
 export const TO_CLOSE = { withParent: 1, now: 2 } as const;
 
-const DEBT_KIND_CODES: Readonly<Record<DebtKind, number>> = { result: 1, close: 2, reply: 3 };
+const DEBT_KIND_CODES: Readonly<Record<DebtKind, number>> = { result: 1, close: 2, reply: 3, lock: 4 };
 const DEBT_KIND_NAMES = new Map(Object.entries(DEBT_KIND_CODES).map(([name, code]) => [code, name as DebtKind]));
 
 export function debtKindCode(kind: DebtKind): number {

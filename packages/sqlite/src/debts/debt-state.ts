@@ -33,7 +33,7 @@ export function forgetEnd(call: Call, { runKey, ties }: TiedRun): void {
   if (hasTie(ties, TIES.lineage)) returnToParent(call, runKey);
 }
 
-function tie({ sql }: Call, { runKey, ties }: TiedRun, tie: number): number {
+export function tie({ sql }: Call, { runKey, ties }: TiedRun, tie: number): number {
   // Not from what was read: another part of the call may have changed it since.
   if (!hasTie(ties, tie))
     sql.run("update holdfast_runs set ties = coalesce(ties, 0) | ? where run_key = ?", tie, runKey);

@@ -14,6 +14,7 @@ import type { Call } from "../database/call.ts";
 import { debtKindName, hasTie, isClosedCode, policyName, statusName, TIES, TO_CLOSE } from "../database/codes.ts";
 import { uuidBytes, uuidText } from "../database/uuid.ts";
 import { addressee } from "../inbox.ts";
+import { locksGivenBack } from "../locks/lock-state.ts";
 import { readEnd } from "../runs/run-rows.ts";
 import { isOf, keyOf, type StateRow, stateByKey } from "../runs/run-state.ts";
 import { closeNoMore, deleteDebt } from "./debt-state.ts";
@@ -71,6 +72,10 @@ function debtOf(call: Call, { debtNo, runKey, kind }: StoredDebt): Debt {
   if (debtKindName(kind) === "close") {
     const [id] = call.sql.columns(ID, runKey) as readonly [string];
     return { ...about, id, kind: "close", children: childrenToClose(call, row, DEBT_PAGE) };
+  }
+  if (debtKindName(kind) === "lock") {
+    const [id] = call.sql.columns(ID, runKey) as readonly [string];
+    return { ...about, id, kind: "lock" };
   }
   if (debtKindName(kind) === "reply") {
     const [id] = call.sql.columns(ID, runKey) as readonly [string];
@@ -136,5 +141,6 @@ function pay(call: Call, paid: PaidDebt): boolean {
 
 function leftOf(call: Call, row: StateRow, kind: DebtKind): readonly unknown[] {
   if (kind === "result") return watchersOf(call, row, 1);
+  if (kind === "lock") return locksGivenBack(call, row.runKey);
   return kind === "close" ? childrenToClose(call, row, 1) : repliesToTell(call, row, 1);
 }

@@ -231,6 +231,30 @@ create table holdfast_asks (
 create index holdfast_asks_open on holdfast_asks (namespace, workflow, version) where answered = 0;
 create index holdfast_asks_gone on holdfast_asks (gone_at);
 
+-- Requests for locks, in the order in which they were made: granted, if they have a fence. One that was given back stays until
+-- the lock is passed on.
+create table holdfast_locks (
+  lock_no    integer primary key,
+  run_key    integer not null,
+  seq        integer not null,
+  places     integer not null,
+  fence      integer,
+  given_back integer not null default 0,
+  namespace  text not null,
+  name       text not null,
+  op         text not null,
+  unique (run_key, seq)
+) strict;
+create index holdfast_locks_held on holdfast_locks (namespace, name, lock_no) where fence is not null and given_back = 0;
+create index holdfast_locks_waiting on holdfast_locks (namespace, name, lock_no) where fence is null and given_back = 0;
+create index holdfast_locks_back on holdfast_locks (namespace, name) where given_back = 1;
+
+-- One row: the newest fence.
+create table holdfast_fences (
+  fence_key integer primary key,
+  fence     integer not null
+) strict;
+
 create table holdfast_task_lanes (
   lane_id   integer primary key,
   namespace text not null,

@@ -15,6 +15,7 @@ import { newUuidBytes, sharedUuidBytes } from "../database/uuid.ts";
 import { giveUpChildren, owedToParent, owing } from "../debts/debt-state.ts";
 import { appendEvent, lastEventAt } from "../histories.ts";
 import { handOn, unconsumed } from "../inbox.ts";
+import { giveBackLocks, insertLock } from "../locks/lock-state.ts";
 import { keepReplies } from "../replies.ts";
 import { changeTasks, type HeldTasks, NO_TASKS, tasksHeldSince } from "../tasks/commits.ts";
 import { KnownWorkers } from "../workers.ts";
@@ -87,6 +88,9 @@ function commitRun(call: Call, row: Fence, workers: KnownWorkers, commit: RunCom
   if (commit.closes) ties = giveUpChildren(call, { runKey, ties, namespace: commit.namespace }, commit.closes);
   if (commit.replies && commit.replies.length > 0)
     ties = keepReplies(call, { runKey, ties, runId: commit.runId }, commit.replies);
+  if (commit.unlocks) ties = giveBackLocks(call, { runKey, ties }, commit.unlocks);
+  for (const lock of endsRun(commit) ? [] : (commit.locks ?? []))
+    ties = insertLock(call, { runKey, ties }, commit.namespace, lock);
   if (commit.clearDeadline) sql.execute("update holdfast_runs set deadline_at = null where run_key = ?", runKey);
   if (commit.attributes) replaceAttributes(call, runKey, commit.attributes);
   if (row.marked && commit.events.length > 0) forgetDeaths(call, runKey);
@@ -103,6 +107,10 @@ function commitRun(call: Call, row: Fence, workers: KnownWorkers, commit: RunCom
 
 function keepStatus({ sql }: Call, { runKey, status }: Fence, next: number): void {
   if (next !== status) sql.execute("update holdfast_runs set status = ? where run_key = ?", next, runKey);
+}
+
+function endsRun({ transition }: RunCommit): boolean {
+  return transition.type === "end" || transition.type === "continue";
 }
 
 /** `ties`: afterward. */

@@ -3,6 +3,7 @@ import type { Call } from "../database/call.ts";
 import { statusCode } from "../database/codes.ts";
 import { blob } from "../database/driver.ts";
 import { oweAfterEnd, type TiedRun } from "../debts/debt-state.ts";
+import { giveBackLocks } from "../locks/lock-state.ts";
 import { announceEnd, COUNT, type Counts, errorText, type StateRow } from "./run-state.ts";
 
 const CLOSE = `
@@ -47,5 +48,6 @@ export function endRun(
     output === null ? null : blob(output),
   );
   announceEnd(call, row);
-  return row.ties === null ? null : oweAfterEnd(call, row, end.status);
+  if (row.ties === null) return null;
+  return oweAfterEnd(call, { runKey: row.runKey, ties: giveBackLocks(call, row) }, end.status);
 }

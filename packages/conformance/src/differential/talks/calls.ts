@@ -133,12 +133,27 @@ export function tellCall(world: World, dice: Dice): Call | undefined {
     const about = { kind, name: op, messageId: `\treply\t${reply.messageId}`, payload: bytes("") };
     return { method: "inbox.deliver", params: { messages: [{ to: { namespace, runId }, ...about }], inboxMax: 5 } };
   }
+  if (debt.kind === "lock") return passCall(world, dice);
   const to = dice.pick([...(debt.parent ? [debt.parent] : []), ...debt.watchers]);
   if (!to) return undefined;
   const { namespace, runId, op } = to;
   const kind = dice.pick(ENDS) as MessageKind;
   const about = { kind, name: op, messageId: `\tend\t${debt.runId}`, payload: debt.end.output ?? bytes("") };
   return { method: "inbox.deliver", params: { messages: [{ to: { namespace, runId }, ...about }], inboxMax: 5 } };
+}
+
+/** Some ask about their requests, and some have given locks back. */
+export function passCall(world: World, dice: Dice): Call | undefined {
+  const requests = Object.values(world.contents.locks).flat();
+  const asks = dice.some(requests, 3).map(({ runId, seq }) => {
+    const run = world.contents.runs.find((one) => one.runId === runId);
+    const epoch = (run?.epoch ?? 1) - dice.of(0, 0, 0, 1);
+    return { namespace: someNamespace(run?.namespace, dice), runId, seq: dice.chance(0.95) ? seq : 77, epoch };
+  });
+  const owing = world.contents.debts.filter(({ kind }) => kind === "lock");
+  const givenBackBy = dice.some(owing, 2).map(({ namespace, runId }) => ({ namespace, runId }));
+  if (asks.length + givenBackBy.length === 0) return undefined;
+  return { method: "locks.pass", params: { asks, givenBackBy } };
 }
 
 export function payCall(world: World, dice: Dice): Call | undefined {
@@ -156,7 +171,7 @@ function paymentOf(world: World, dice: Dice, debt: Debt) {
   const part = <T>(items: readonly T[]): readonly T[] => (dice.chance(0.7) ? items : dice.some(items, 1));
   if (debt.kind === "close") return { ...key, children: part(debt.children).map(({ runId }) => runId) };
   if (debt.kind === "reply") return { ...key, replies: part(debt.replies).map(({ messageId }) => messageId) };
-  return { ...key, watchers: part(debt.watchers) };
+  return debt.kind === "lock" ? key : { ...key, watchers: part(debt.watchers) };
 }
 
 export function watchCall(world: World, dice: Dice): Call | undefined {

@@ -1,7 +1,8 @@
-import { isResult, type NewReply, type Run, type RunCommit } from "holdfast/adapter";
+import { isResult, type NewLock, type NewReply, type Run, type RunCommit } from "holdfast/adapter";
 import { errorRecord } from "../../sample-data.ts";
 import type { Dice } from "../dice.ts";
 import type { World } from "../world.ts";
+import { LOCK_NAMES } from "./contents.ts";
 
 /** What a commit does to children, and to the updates and the ends that its run has read. */
 export function changesByTalks(
@@ -10,7 +11,7 @@ export function changesByTalks(
   run: Run,
   consumed: number,
   eventCount: number,
-): Pick<RunCommit, "closes" | "replies" | "results"> {
+): Pick<RunCommit, "closes" | "replies" | "results" | "locks" | "unlocks"> {
   const closes = dice.chance(0.25) ? someChildren(world, dice, run) : [];
   const inbox = (world.contents.inboxes[run.runId] ?? []).filter(({ number }) => number <= consumed);
   const results = inbox.filter(({ kind }) => isResult(kind)).map(({ number }) => number);
@@ -22,6 +23,20 @@ export function changesByTalks(
     ...(closes.length > 0 ? { closes } : {}),
     ...(results.length > 0 && dice.chance(0.8) ? { results } : {}),
     ...(replies.length > 0 ? { replies } : {}),
+    ...changesOfLocks(world, dice, run, eventCount),
+  };
+}
+
+/** A lock is requested by the last event of the commit, if it has any. */
+function changesOfLocks(world: World, dice: Dice, run: Run, eventCount: number): Pick<RunCommit, "locks" | "unlocks"> {
+  const own = Object.values(world.contents.locks).flat();
+  const seqs = own.filter(({ runId }) => runId === run.runId).map(({ seq }) => seq);
+  const unlocks = dice.chance(0.4) ? [...dice.some(seqs, 2), ...dice.of([], [], [77])] : [];
+  const name = dice.pick(LOCK_NAMES) as string;
+  const lock: NewLock = { seq: eventCount, op: `lock:${name}`, name, limit: dice.of(1, 1, 2) };
+  return {
+    ...(eventCount > run.eventCount && dice.chance(0.5) ? { locks: [lock] } : {}),
+    ...(unlocks.length > 0 ? { unlocks } : {}),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { AskAnswer, Debt, ReplyState, Store } from "holdfast/adapter";
+import type { AskAnswer, Debt, LockRequest, ReplyState, Store } from "holdfast/adapter";
 import { type KnownIds, sortBy } from "../contents.ts";
 
 /** What can be read of conversations. */
@@ -10,9 +10,14 @@ export interface Talks {
   readonly children: Readonly<Record<string, readonly string[]>>;
   readonly allows: Readonly<Record<string, readonly string[]>>;
   readonly answers: Readonly<Record<string, AskAnswer | null>>;
+  /** By namespace and name. */
+  readonly locks: Readonly<Record<string, readonly LockRequest[]>>;
 }
 
-export const NO_TALKS: Talks = { debts: [], replies: {}, children: {}, allows: {}, answers: {} };
+/** The locks that sequences request. */
+export const LOCK_NAMES: readonly string[] = ["x", "y"];
+
+export const NO_TALKS: Talks = { debts: [], replies: {}, children: {}, allows: {}, answers: {}, locks: {} };
 
 /** Reads nothing in sequences that are about something else. */
 export async function readTalks(store: Store, known: KnownIds): Promise<Talks> {
@@ -21,12 +26,14 @@ export async function readTalks(store: Store, known: KnownIds): Promise<Talks> {
   const updates = ids.flatMap((run) => talks.updateIds.map((messageId) => ({ run, messageId })));
   const asked = namespaces.flatMap((namespace) => talks.askIds.map((askId) => ({ namespace, askId })));
   const families = namespaces.flatMap((namespace) => talks.parents.map((parent) => ({ namespace, parent })));
-  const [debts, replies, children, allows, answers] = await Promise.all([
+  const named = namespaces.flatMap((namespace) => LOCK_NAMES.map((name) => ({ namespace, of: { name } })));
+  const [debts, replies, children, allows, answers, locks] = await Promise.all([
     store.debts.read({ limit: 100_000 }),
     updates.length > 0 ? store.inbox.replies({ updates }) : [],
     Promise.all(families.map((family) => store.runs.list({ ...family, limit: 10_000 }))),
     Promise.all(namespaces.map((namespace) => store.namespaces.read({ namespace }))),
     asked.length > 0 ? store.asks.read({ asks: asked }) : [],
+    Promise.all(named.map((lock) => store.locks.list({ ...lock, limit: 1_000 }))),
   ]);
   const entries = <T, V>(keys: readonly T[], name: (key: T) => string, values: readonly V[]) =>
     Object.fromEntries(keys.map((key, i) => [name(key), values[i] as V]));
@@ -44,6 +51,7 @@ export async function readTalks(store: Store, known: KnownIds): Promise<Talks> {
       allows.map((one) => one.allows),
     ),
     answers: entries(asked, ({ namespace, askId }) => `${namespace}/${askId}`, answers),
+    locks: entries(named, ({ namespace, of }) => `${namespace}/${of.name}`, locks),
   };
 }
 
@@ -53,7 +61,14 @@ export async function readTalks(store: Store, known: KnownIds): Promise<Talks> {
  */
 export function comparableTalks(talks: Talks, isPurged: (idKey: string) => boolean): unknown {
   const replies = Object.entries(talks.replies).filter(([key]) => !isPurged(key.split("/").slice(0, 2).join("/")));
-  return { ...talks, debts: comparableDebts(talks.debts), replies: Object.fromEntries(replies) };
+  const locks = Object.entries(talks.locks).map(([name, line]) => [name, line.map(comparableLock)]);
+  const comparable = { debts: comparableDebts(talks.debts), locks: Object.fromEntries(locks) };
+  return { ...talks, ...comparable, replies: Object.fromEntries(replies) };
+}
+
+/** Of names that were passed on in one call, any may come first. */
+function comparableLock({ fence, ...lock }: LockRequest): unknown {
+  return { ...lock, granted: fence !== null };
 }
 
 export function comparableDebts(debts: readonly Debt[]): unknown {
@@ -63,7 +78,9 @@ export function comparableDebts(debts: readonly Debt[]): unknown {
       ? { ...debt, replies: sortBy(debt.replies, ({ messageId }) => messageId) }
       : debt.kind === "close"
         ? { ...debt, children: sortBy(debt.children, ({ runId }) => runId) }
-        : { ...debt, watchers: sortBy(debt.watchers, ({ runId, op }) => `${runId} ${op}`) },
+        : debt.kind === "lock"
+          ? debt
+          : { ...debt, watchers: sortBy(debt.watchers, ({ runId, op }) => `${runId} ${op}`) },
   );
   return { inOrder, listed };
 }

@@ -27,7 +27,7 @@ function brokenByDebt(debt: Debt, rows: ReadonlyMap<string, Run>, contents: Cont
     rules["senders are told of answers, or that the run has closed"] = debt.replies.every(
       ({ stage }) => stage === "answered" || (run !== undefined && isClosed(run.status)),
     );
-  } else {
+  } else if (debt.kind === "close") {
     rules["only open children of the run are to be closed"] = debt.children.every((child) => {
       const chain = contents.runs.filter(({ firstRunId }) => firstRunId === child.runId);
       const newest = chain.find(({ status }) => !isClosed(status));

@@ -1,5 +1,5 @@
 /**
- * The calls that the runs of one worker make because of other runs: starts of children, messages, watches. Many runs at once,
+ * The calls that the runs of one worker make because of other runs: starts of children, messages, watches, locks. Many runs at once,
  * few calls of the store.
  */
 import {
@@ -20,6 +20,8 @@ import { type NewRun, type Run, runOf } from "../../model/run.ts";
 import type {
   DeliverMessage,
   DeliverOutcome,
+  LockAnswer,
+  LockAsk,
   RefusedStart,
   RunRef,
   StartOutcome,
@@ -54,6 +56,7 @@ export class RunCaller {
   readonly #starts: Batcher<StartItem, StartAnswer>;
   readonly #messages: Batcher<DeliverMessage, DeliverOutcome>;
   readonly #watches: Batcher<Watch, WatchOutcome>;
+  readonly #locks: Batcher<LockAsk, LockAnswer>;
 
   constructor(params: RunCallerParams) {
     this.#params = params;
@@ -67,6 +70,11 @@ export class RunCaller {
       ...batching,
       send: (watches) => store.runs.watch({ watches }),
       rows: { of: ({ run }) => ("runId" in run ? run.runId : run.id), isBusy },
+    });
+    this.#locks = new Batcher({
+      ...batching,
+      send: async (asks) => (await store.locks.pass({ asks, givenBackBy: [] })).answers,
+      rows: { of: ({ runId, seq }) => `${runId}/${seq}`, isBusy },
     });
   }
 
@@ -91,6 +99,11 @@ export class RunCaller {
 
   watch(watch: Watch): Promise<WatchOutcome> {
     return this.#watches.add(watch);
+  }
+
+  /** Asks whether a request for a lock is granted, and has the lock passed on. */
+  askLock(ask: LockAsk): Promise<LockAnswer> {
+    return this.#locks.add(ask);
   }
 
   /** An idempotent call, repeated until it is answered. */

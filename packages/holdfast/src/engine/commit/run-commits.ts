@@ -1,7 +1,7 @@
 import type { HistoryEvent } from "../../model/event.ts";
 import type { Run } from "../../model/run.ts";
 import { NONE } from "../../model/short-list.ts";
-import type { RunCommit, Transition } from "../../ports/store.ts";
+import type { NewReply, RunCommit, Transition } from "../../ports/store.ts";
 import type { Machine } from "../../replay/machine.ts";
 import type { RefusedUpdate } from "../execute/updates.ts";
 import { repliesOf } from "./replies.ts";
@@ -17,14 +17,24 @@ interface ConsumedMessages {
 }
 
 /** What a commit does about the tasks and the children of its run. */
-export type GatheredWork = Required<Pick<RunCommit, "tasks" | "settled" | "dropTasks" | "results" | "closes">>;
+export type GatheredWork = Required<
+  Pick<RunCommit, "tasks" | "settled" | "dropTasks" | "results" | "closes" | "locks" | "unlocks">
+>;
 
 /** What a commit with these events does about them. */
 interface Outside {
   gather(events: readonly HistoryEvent[], transition: Transition, results: readonly number[]): GatheredWork;
 }
 
-const NOTHING: GatheredWork = { tasks: NONE, settled: NONE, dropTasks: false, results: NONE, closes: NONE };
+const NOTHING: GatheredWork = {
+  tasks: NONE,
+  settled: NONE,
+  dropTasks: false,
+  results: NONE,
+  closes: NONE,
+  locks: NONE,
+  unlocks: NONE,
+};
 
 /** How much of one live run is durable, and its commit in flight. */
 export class RunCommits {
@@ -81,7 +91,7 @@ export class RunCommits {
     // Messages whose events are not written are still in the inbox.
     const consumed = machine.divergence ? this.#durableConsumed : queue.consumed;
     // A machine that is still to repeat what is put back does not know its tasks yet.
-    const mayHave = machine.hasTasks || machine.hasCalls || machine.replaying;
+    const mayHave = machine.hasTasks || machine.hasCalls || machine.locks.any || machine.replaying;
     const gathered = mayHave ? outside.gather(events, transition, queue.takeResults(consumed)) : NOTHING;
     const commit: RunCommit = {
       namespace: run.namespace,
@@ -103,7 +113,8 @@ export class RunCommits {
     };
     const mayReply = machine.hasHandlers || machine.replaying || queue.hasRefused;
     const replies = mayReply ? repliesOf(events, queue.takeRefused(consumed)) : NONE;
-    this.#inFlight = replies.length > 0 ? { ...commit, replies } : commit;
+    const plain = replies.length === 0 && gathered.locks.length === 0 && gathered.unlocks.length === 0;
+    this.#inFlight = plain ? commit : withMore(commit, replies, gathered);
     this.#eventsThisHold += events.length;
     return this.#inFlight;
   }
@@ -125,4 +136,14 @@ export class RunCommits {
   unwritten(machine: Machine): readonly HistoryEvent[] {
     return [...(this.#inFlight?.events ?? NONE), ...machine.fresh];
   }
+}
+
+/** What few commits have. */
+function withMore(commit: RunCommit, replies: readonly NewReply[], { locks, unlocks }: GatheredWork): RunCommit {
+  return {
+    ...commit,
+    ...(replies.length > 0 ? { replies } : {}),
+    ...(locks.length > 0 ? { locks } : {}),
+    ...(unlocks.length > 0 ? { unlocks } : {}),
+  };
 }

@@ -1,4 +1,4 @@
-import { eventRole } from "../../model/event.ts";
+import { type EventDraft, eventRole } from "../../model/event.ts";
 import type { Machine } from "../../replay/machine.ts";
 import { withAddress } from "../children/send-message.ts";
 import type { StepBoard } from "../steps/step-board.ts";
@@ -6,7 +6,7 @@ import type { Written } from "../tasks/given-up-tasks.ts";
 import { withWithdrawn } from "../tasks/run-tasks.ts";
 import type { DeliveryQueue } from "./delivery-queue.ts";
 import type { ExecutorHost } from "./executor-host.ts";
-import { withAttempt } from "./message-draft.ts";
+import { type QueuedDraft, withAttempt } from "./message-draft.ts";
 import type { OutsideWork } from "./outside-work.ts";
 import { endPause, takeOrder } from "./pausing.ts";
 import { decideUpdate } from "./updates.ts";
@@ -37,10 +37,17 @@ export function deliverNext(delivery: Delivery, now: number): boolean {
       if (accepted && machine.deliverLive(accepted, now)) return true;
     } else if (eventRole(draft.type) === "note") machine.note(draft, now);
     else if (outside.refuses(draft)) continue;
+    else if (draft.lockSeq !== undefined && machine.locks.get(draft.op)?.entered)
+      machine.noteLock(lockNote(draft), now);
     else if (machine.deliverLive(withAttempt(withWithdrawn(withAddress(draft, machine), machine), machine), now))
       return true;
   }
   return false;
+}
+
+/** A lock is regained: the code does not see that. */
+function lockNote({ type, op, meta }: QueuedDraft): EventDraft {
+  return meta ? { type, op, meta } : { type, op };
 }
 
 /** What the code has stopped waiting for is stopped. */

@@ -2,6 +2,7 @@ import { readFailedReply } from "../../calls/update-answer.ts";
 import { readEndMessageId, readFailedEnd } from "../../model/ended-run.ts";
 import type { EventDraft, EventMeta } from "../../model/event.ts";
 import { outcomeMessageId, readTaskMessageId } from "../../model/ids.ts";
+import { readLockMessageId } from "../../model/lock.ts";
 import { isReply, isRunEnd, isTaskResult, type Message } from "../../model/message.ts";
 import { senderOf } from "../../model/operator-notes.ts";
 import { decodeFailedTask } from "../../model/task-failure.ts";
@@ -12,14 +13,16 @@ export interface QueuedDraft extends EventDraft {
   readonly number?: number;
   /** For the result of a task: the event that it answers. */
   readonly taskSeq?: number;
+  /** For the grant of a lock: the event that requested it. */
+  readonly lockSeq?: number;
   /** For the end of another run: the first run of its chain, and which of its ends it was. For an answer: its message id. */
   readonly endOf?: string;
   readonly end?: string;
 }
 
 /** Whether it is the result of something that an op of this run waits for. */
-export function isResultDraft({ taskSeq, endOf }: QueuedDraft): boolean {
-  return taskSeq !== undefined || endOf !== undefined;
+export function isResultDraft({ taskSeq, endOf, lockSeq }: QueuedDraft): boolean {
+  return taskSeq !== undefined || endOf !== undefined || lockSeq !== undefined;
 }
 
 /** The event that a message from the inbox becomes in history. */
@@ -35,6 +38,7 @@ export function messageDraft(message: Message): QueuedDraft {
   if (isTaskResult(message.kind)) return taskDraft(message);
   if (isRunEnd(message.kind)) return runEndDraft(message);
   if (isReply(message.kind)) return replyDraft(message);
+  if (message.kind === "lock_granted") return lockDraft(message);
   if (message.kind === "update") {
     const draft: QueuedDraft = { type: "update_accepted", op: message.name, meta: { messageId, number }, number };
     return payload.length === 0 ? draft : { ...draft, payload };
@@ -70,6 +74,12 @@ function runEndDraft({ kind, name: op, messageId, number, payload }: Message): Q
   const known = { status, ...(error ? { error } : {}), ...(compensation ? { compensation } : {}) };
   if (kind === "child_failed") return { type: "child_failed", ...about, meta: { ...known, end } };
   return { type: "message_failed", ...about, meta: { to: { id, runId }, workflow, ...known } };
+}
+
+/** A lock that the run has requested is its own. */
+function lockDraft({ name: op, messageId, number }: Message): QueuedDraft {
+  const { seq: lockSeq, fence } = readLockMessageId(messageId);
+  return { type: "lock_granted", op, meta: { fence }, number, lockSeq };
 }
 
 /** What has become of an update that this run has sent. */

@@ -1,4 +1,5 @@
 import type { Run } from "../../model/run.ts";
+import { NONE } from "../../model/short-list.ts";
 import type { Transition } from "../../ports/store.ts";
 import type { Machine, Outcome } from "../../replay/machine.ts";
 import type { StepBoard } from "../steps/step-board.ts";
@@ -40,8 +41,17 @@ export function nextTransition(
   if (outcome) return self.ending(outcome);
   if (machine.pausing)
     return steps.busy || steps.hasClosing() || outside.calling ? hold : pauseTransition(machine.pausing);
+  if (machine.regaining) return regaining(self, steps, outside);
   if (steps.running > 0 || steps.hasClosing() || outside.holding()) return hold;
   // Released so that other runs get their turn, but not between the record of an attempt's start and the attempt.
   if (steps.hasStartable()) return self.yielding() && !steps.hasPrepared() ? { type: "release" } : hold;
   return suspension(machine, nextDueAt(machine, run, { steps, outside }, 0));
+}
+
+const NOTHING_DELAYED = { steps: { idle: NONE }, outside: { lost: NONE } };
+
+/** The run waits for locks that it must regain before anything starts: what is due meanwhile is no reason to wake it. */
+function regaining({ machine, run }: Standing, steps: StepBoard, outside: OutsideWork): Transition {
+  if (steps.running > 0 || steps.hasClosing() || outside.holdingToRegain()) return holding(machine);
+  return suspension(machine, nextDueAt(machine, run, NOTHING_DELAYED, 0));
 }

@@ -3,6 +3,7 @@ import type { Attributes } from "../../model/event.ts";
 import { newRunId } from "../../model/ids.ts";
 import type { Payload } from "../../model/payload.ts";
 import { WAITING_FOR_MAX } from "../../model/run.ts";
+import { NONE } from "../../model/short-list.ts";
 import { RETRYING_SUFFIX, waitingEntry } from "../../model/waiting.ts";
 import type { Transition } from "../../ports/store.ts";
 import { isCancellation } from "../../replay/context/cancellation.ts";
@@ -165,8 +166,11 @@ export function holding({ compensating }: Machine): Transition {
 
 /** Nothing of the run is to be done now: it is let go of until then, or until a message comes. */
 export function suspension(machine: Machine, availableAt: number | null): Transition {
-  const idle = machine.waitsForOthers ? "waiting" : "sleeping";
+  const idle = machine.waitsForOthers || machine.regaining ? "waiting" : "sleeping";
   const status = machine.compensating ? "compensating" : idle;
-  const waitingFor = machine.firstPending(WAITING_FOR_MAX).map(({ id, kind }) => waitingEntry(id, kind));
+  const regained = machine.regaining ? machine.locks.active().filter(({ held }) => !held) : NONE;
+  const locks = regained.map(({ op }) => waitingEntry(op, "lock"));
+  const ops = machine.firstPending(WAITING_FOR_MAX).map(({ id, kind }) => waitingEntry(id, kind));
+  const waitingFor = locks.length === 0 ? ops : [...new Set([...locks, ...ops])].slice(0, WAITING_FOR_MAX);
   return { type: "suspend", status, availableAt, waitingFor };
 }

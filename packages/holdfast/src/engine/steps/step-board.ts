@@ -209,7 +209,8 @@ export class StepBoard implements AttemptOwner {
     const work = op.step as StepWork;
     // A start in history is followed by the attempt, even on a draining worker or in a run that is pausing: another worker would take it for an attempt
     // that a crash cut off.
-    if (work.closing || ((this.#machine.pausing || this.#run.yielding()) && !work.prepared)) return false;
+    const waits = this.#machine.pausing || this.#machine.regaining || this.#run.yielding();
+    if (work.closing || (waits && !work.prepared)) return false;
     if (work.options.recordStart && work.startedAttempt <= work.failedAttempts) {
       this.#machine.note(startedDraft(op, work.prepareNext()), this.#host.storeTime.now());
     }

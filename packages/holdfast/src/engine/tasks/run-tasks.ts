@@ -75,7 +75,8 @@ export class RunTasks implements LocalRun {
       // Until it has repeated what is put back, a machine does not know all of it.
       const work = machine.replaying ? recordedTask(machine.recorded, event.op, event.seq) : machine.task(event.op);
       if (!work) continue;
-      if ((event.type === "task_scheduled" || event.type === "op_rescheduled") && !machine.isEdited(event.op))
+      const makes = event.type === "task_scheduled" || event.type === "op_rescheduled";
+      if (makes && !work.lost && !machine.isEdited(event.op))
         created = appended(created, this.#scheduled(work, event.seq, event.op as string));
       const seq = settledBy(event, work);
       if (seq === undefined) continue;

@@ -3,6 +3,7 @@ import { endedRun } from "../../model/ended-run.ts";
 import { isClosed } from "../../model/run.ts";
 import type { PaidDebt, PayDebtsParams, ReadDebtsParams } from "../../ports/store.ts";
 import { addressee } from "../inbox.ts";
+import { locksOf } from "../locks/lock-state.ts";
 import type { MemoryState, RunRecord } from "../state.ts";
 import type { ChildRecord, DebtRecord } from "./debt-record.ts";
 import { childOf, deleteDebt, isToClose } from "./debt-state.ts";
@@ -23,6 +24,7 @@ function debtOf(state: MemoryState, { debtNo, kind, namespace, runId }: DebtReco
   const row = state.runs.get(runId) as RunRecord;
   const about = { debtNo, namespace, runId, id: row.id };
   if (kind === "close") return { ...about, kind, children: childrenToClose(state, row) };
+  if (kind === "lock") return { ...about, kind };
   if (kind === "reply")
     return { ...about, kind, status: row.status, replies: repliesToTell(state, row).slice(0, DEBT_PAGE) };
   const { lineage } = row;
@@ -73,7 +75,8 @@ function pay(state: MemoryState, paid: PaidDebt): boolean {
   return true;
 }
 
-function leftOf(state: MemoryState, row: RunRecord, kind: "close" | "reply"): number {
+function leftOf(state: MemoryState, row: RunRecord, kind: "close" | "reply" | "lock"): number {
+  if (kind === "lock") return locksOf(state, row.runId).filter(({ givenBack }) => givenBack).length;
   return (kind === "close" ? childrenToClose(state, row) : repliesToTell(state, row)).length;
 }
 

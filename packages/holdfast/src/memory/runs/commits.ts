@@ -3,6 +3,7 @@ import { judgeCommit, staysHeld } from "../../model/decisions/commit.ts";
 import type { CommitOutcome, CommitRunsParams, CommitRunsResult, RunCommit } from "../../ports/store.ts";
 import { giveUpChildren, owedToParent, owing } from "../debts/debt-state.ts";
 import { appendMessage, deleteResults, handOn, unconsumed } from "../inbox.ts";
+import { giveBackLocks, insertLock } from "../locks/lock-state.ts";
 import { keepReplies } from "../replies.ts";
 import { addTo, insertRun, letGo, type MemoryState, type RunRecord, runIn, setAvailable } from "../state.ts";
 import { dropTasks, insertTask, removeTask, taskIn } from "../tasks/task-state.ts";
@@ -31,6 +32,8 @@ function commitRun(state: MemoryState, commit: RunCommit, now: number): CommitOu
   changeTasks(state, row, commit, now);
   if (commit.closes) giveUpChildren(state, row, commit.closes, now);
   if (commit.replies && commit.replies.length > 0) keepReplies(state, row, commit.replies, now);
+  if (commit.unlocks) giveBackLocks(state, row, now, commit.unlocks);
+  for (const lock of endsRun(commit) ? [] : (commit.locks ?? [])) insertLock(state, row, lock);
   row.commit += 1;
   row.consumed = commit.consumed;
   if (commit.clearDeadline) {
@@ -62,6 +65,10 @@ function written(state: MemoryState, row: RunRecord, commit: RunCommit): CommitO
     return task?.heldBy === holdBy?.workerId && task?.claimId === holdBy?.claimId && task?.epoch === 1;
   });
   return { ...outcome, tasksHeld: tasksHeld.map(({ seq }) => seq) };
+}
+
+function endsRun({ transition }: RunCommit): boolean {
+  return transition.type === "end" || transition.type === "continue";
 }
 
 /** What the commit does to the tasks of its run. */

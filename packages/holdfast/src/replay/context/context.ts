@@ -104,6 +104,29 @@ export type ChildArguments<I, O, S extends string = string> = undefined extends 
 /** The payload is required unless the signal may be sent without one. */
 export type SentPayload<P> = undefined extends P ? [payload?: P] : [payload: P];
 
+/** Options of `ctx.withLock`. */
+export interface LockOptions<S extends string = string> {
+  /**
+   * How many may hold the lock at once, from 1 to 10,000. Of different ones for the same name, the newest request counts.
+   * @defaultValue `1`
+   */
+  readonly limit?: number;
+  /**
+   * How long to wait for the lock.
+   * @defaultValue as long as it takes
+   */
+  readonly timeout?: CheckedDuration<S>;
+}
+
+/** A lock that the run holds. */
+export interface HeldLock {
+  /**
+   * Larger than that of everybody who has held the lock before. Pass it to whatever the lock protects, which can then refuse those that
+   * come too late. Read it where it is used: after a retry of the run the lock is another one.
+   */
+  readonly fence: number;
+}
+
 /** Another run: its id, also one in another namespace, or the handle of a child. With a run id: that run and its continuations. */
 export type RunTarget =
   | string
@@ -213,6 +236,19 @@ export interface Context<I = unknown, M extends Offers = Offers> {
   race<B extends Branches>(branches: B): Promise<RaceResult<B>>;
   /** Ops asked for in here continue when the run is canceled. */
   uncancelable<T>(fn: Branch<T>): Promise<T>;
+
+  /**
+   * Calls the function while the run holds the lock of that name, and gives the lock back when the function has settled. At most
+   * `limit` holders of the namespace are inside at once; the others wait in the order in which they asked. The lock belongs to the
+   * run: it survives its worker, and goes when the run ends, however that is. Rejects with `lock_timeout` if the lock was not
+   * granted in time, and with `lock_held` if this part of the run holds it already, or waits for it.
+   */
+  withLock<T>(name: string, fn: (lock: HeldLock) => T): Promise<Awaited<T>>;
+  withLock<T, S extends string = string>(
+    name: string,
+    options: LockOptions<S> | undefined,
+    fn: (lock: HeldLock) => T,
+  ): Promise<Awaited<T>>;
 
   /** A value that is computed once and recorded with the next event. For reading a flag, not for effects. */
   sideEffect<T>(name: string & Whole<T>, fn: () => T): T;

@@ -9,6 +9,7 @@ import type { MachineInside } from "../machine-inside.ts";
 import { setAttributes } from "../ops/attributes.ts";
 import { askChild, askStartChild } from "../ops/child.ts";
 import type { ChildOptions } from "../ops/child-options.ts";
+import { runWithLock } from "../ops/lock.ts";
 import { askCancel, askResult, askSignal } from "../ops/message.ts";
 import { askReceive } from "../ops/receive.ts";
 import { retire } from "../ops/retired.ts";
@@ -28,6 +29,8 @@ import {
   type ChildHandle,
   type Context,
   ContinueAsNew,
+  type HeldLock,
+  type LockOptions,
   type ParallelOptions,
   type RunInfo,
   type RunTarget,
@@ -161,6 +164,21 @@ class RunContext implements Context {
     this.#machine.assertInTurn("ctx.uncancelable");
     isFunction(fn, "ctx.uncancelable", "the argument");
     return runInScope(this.#machine, new Scope(this.#machine.ownerOf(this.#scope), true), fn);
+  }
+
+  withLock(
+    name: string,
+    options: LockOptions | undefined | ((lock: HeldLock) => unknown),
+    fn?: (lock: HeldLock) => unknown,
+  ): Promise<never> {
+    const [given, inside] = typeof options === "function" && fn === undefined ? [undefined, options] : [options, fn];
+    return runWithLock(
+      this.#machine,
+      this.#scope,
+      name,
+      given as LockOptions,
+      inside as () => unknown,
+    ) as Promise<never>;
   }
 
   sideEffect(name: string, fn: () => unknown): never {

@@ -20,6 +20,7 @@ const ENDS: Readonly<Record<OpKind, readonly [completed: EventType | null, faile
   sleep: ["timer_fired", null],
   receive: ["signal_received", null],
   condition: [null, null],
+  lock: [null, null],
   retired: [null, null],
 };
 

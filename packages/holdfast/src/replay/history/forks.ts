@@ -1,12 +1,13 @@
 /** What a fork of a run begins with: the events of another run, up to the cut. */
 import type { HistoryEvent } from "../../model/event.ts";
-import type { OpTable } from "../op-table.ts";
+import type { WithLocks } from "./retries.ts";
 
 /**
  * The ops that were in flight at the cut are still to be done, by this run: what others had begun of them is not its own. Timers
  * keep their time.
  */
-export function applyFork(ops: OpTable, { seq }: HistoryEvent): void {
+export function applyFork({ ops, locks }: WithLocks, { seq }: HistoryEvent): void {
+  locks.loseAll();
   for (const { step, task, child } of ops.wanted()) {
     step?.forgetOrigin();
     if (task && task.seq < seq) task.lose();

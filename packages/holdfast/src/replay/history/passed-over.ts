@@ -1,4 +1,4 @@
-import { eventRole, type HistoryEvent, isLenient, isMessage } from "../../model/event.ts";
+import { eventCategory, eventRole, type HistoryEvent, isLenient, isMessage } from "../../model/event.ts";
 import { isClosing } from "../op.ts";
 import type { Cursor } from "./cursor.ts";
 import { type BeforeRetry, forgetFailure, happenBeforeRetry } from "./retries.ts";
@@ -15,6 +15,7 @@ export function passOver(event: HistoryEvent, machine: BeforeRetry, cursor: Curs
   const underWay = outcome?.type === "retried" ? ops.get(event.op) : undefined;
   if (underWay || (outcome?.type === "retried" && isMessage(event))) return happenBeforeRetry(machine, underWay, event);
   const looseSince = cursor.looseSince(event);
+  if (isAboutLock(event) && machine.locks.take(event, looseSince !== undefined)) return true;
   // What was recorded for this try may also have ended it: the rest was recorded without it.
   if (outcome && looseSince !== undefined) return true;
   if (cursor.setAside(event)) return true;
@@ -37,6 +38,10 @@ function passCanceled(event: HistoryEvent, ops: BeforeRetry["ops"], cursor: Curs
   op.task?.lose();
   op.child?.lose(event.meta?.withdrawn);
   return true;
+}
+
+function isAboutLock({ type, meta }: HistoryEvent): boolean {
+  return eventCategory(type) === "lock" || (type === "op_rescheduled" && meta?.limit !== undefined);
 }
 
 /** The run was tried again, or forked. */

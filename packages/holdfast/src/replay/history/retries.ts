@@ -5,16 +5,19 @@ import type { MachineInside } from "../machine-inside.ts";
 import type { Op } from "../op.ts";
 import type { OpTable } from "../op-table.ts";
 
-export type BeforeRetry = Withdrawing & Pick<MachineInside, "outcome" | "conclude" | "failures">;
+export type WithLocks = Pick<MachineInside, "ops" | "locks">;
+export type BeforeRetry = Withdrawing & Pick<MachineInside, "outcome" | "conclude" | "failures" | "locks">;
 
 /** The ops that failed get their attempts back. */
-export function applyRetry(ops: OpTable, event: HistoryEvent): void {
-  // After its end a run has no tasks and no children; a person has reopened it.
-  if (event.meta?.attempt === undefined)
+export function applyRetry({ ops, locks }: WithLocks, event: HistoryEvent): void {
+  // After its end a run has no tasks, no children and no locks; a person has reopened it.
+  if (event.meta?.attempt === undefined) {
+    locks.loseAll();
     for (const { task, child } of ops.pending()) {
       task?.lose();
       child?.lose();
     }
+  }
   for (const id of event.meta?.forgets ?? []) {
     const op = ops.get(id);
     op?.task?.lose(event.meta?.retryAt);

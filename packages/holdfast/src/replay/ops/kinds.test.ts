@@ -4,6 +4,7 @@ import type { OpEvents } from "../op.ts";
 import { ATTRIBUTE_EVENTS } from "./attributes.ts";
 import { CHILD } from "./child.ts";
 import { COMPENSATION } from "./compensation.ts";
+import { LOCK } from "./lock.ts";
 import { MESSAGE } from "./message.ts";
 import { PATCH_EVENTS } from "./patch.ts";
 import { RECEIVE } from "./receive.ts";
@@ -27,6 +28,7 @@ const KINDS: Readonly<Record<string, OpEvents>> = {
   update: UPDATE_KIND,
   child: CHILD.events,
   message: MESSAGE.events,
+  lock: LOCK.events,
 };
 
 test.each(Object.entries(KINDS))("what a %s writes and reads has the roles that it says", (_kind, events) => {

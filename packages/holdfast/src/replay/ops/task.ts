@@ -36,6 +36,7 @@ export const TASK: OpModule = {
       const event = host.command(draft, true, () => ({ type, op: op.id, payload: work.input(), meta }));
       // None if the code has diverged: then nothing happens any more.
       if (event) work.scheduled(event);
+      if (host.regaining) work.lose();
     } catch (error) {
       // The input was refused.
       host.release(op);

@@ -3,6 +3,7 @@ import { batches } from "./batches.ts";
 import { children } from "./children.ts";
 import { conversations } from "./conversations.ts";
 import { deployments } from "./deployments.ts";
+import { locks } from "./locks.ts";
 import { messages } from "./messages.ts";
 import { operating } from "./operating.ts";
 import { runEnds } from "./run-ends.ts";
@@ -25,4 +26,5 @@ export const FEATURES: readonly Feature[] = [
   children,
   messages,
   conversations,
+  locks,
 ];

@@ -63,6 +63,27 @@ create table replies (
   primary key (run_id, number)
 ) with (vacuum_truncate = false);
 
+-- Requests for locks, in the order in which they were made: granted, if they have a fence. One that was given back stays until the
+-- lock is passed on. Whoever changes one has the row of its run locked; pass_locks, which grants them and deletes those that were
+-- given back, has also locked the name.
+create table locks (
+  run_id     uuid not null,
+  seq        int not null,
+  places     int not null,
+  lock_no    bigint generated always as identity,
+  fence      bigint,
+  given_back boolean not null default false,
+  namespace  text collate "C" not null,
+  name       text collate "C" not null,
+  op         text collate "C" not null,
+  primary key (run_id, seq)
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0,
+        vacuum_truncate = false);
+create index locks_waiting on locks (namespace, name, lock_no) where fence is null and not given_back;
+create index locks_held on locks (namespace, name, lock_no) where fence is not null and not given_back;
+create index locks_back on locks (namespace, name) where given_back;
+create sequence lock_fences;
+
 -- Namespaces that have let in runs of others.
 create table namespaces (
   name   text collate "C",
@@ -91,11 +112,11 @@ create index asks_gone on asks (gone_at);
 -- isResult (model/message.ts): for the very run whose op waits for it.
 create function is_result(p_kind text) returns boolean language sql immutable as $$
   select p_kind in ('task_completed', 'task_failed', 'child_completed', 'child_failed', 'watch_completed', 'watch_failed',
-    'reply_completed', 'reply_failed') $$;
+    'reply_completed', 'reply_failed', 'lock_granted') $$;
 
--- Whether it tells of the end of another run, or answers an update: its id is not remembered.
+-- Whether it tells of the end of another run, answers an update, or grants a lock: its id is not remembered.
 create function is_run_end(p_kind text) returns boolean language sql immutable as $$
-  select p_kind in ('child_completed', 'child_failed', 'watch_completed', 'watch_failed', 'reply_completed', 'reply_failed') $$;
+  select p_kind in ('child_completed', 'child_failed', 'watch_completed', 'watch_failed', 'reply_completed', 'reply_failed', 'lock_granted') $$;
 
 -- Whether runs of the other namespace may reach runs of this one. No other: nobody's.
 create function is_let_in(p_namespace text, p_other text) returns boolean language sql stable as $$

@@ -34,6 +34,8 @@ create function commit_runs(
   -- Null if there are none: children that are given up, and answers to updates.
   x_i int[], x_run uuid[],
   u_i int[], u_number int[], u_seq int[], u_error bytea[],
+  l_i int[], l_seq int[], l_op text[], l_name text[], l_places int[],  -- requests for locks; null if there are none
+  b_i int[], b_seq int[],  -- those that are given back; null if there are none
   k_i int[], k_type smallint, k_meta bytea[],  -- runs that are parked, and what is recorded of that; null if there are none
   p_notify boolean,
   out o_outcome text,    -- per run: w written, l lost, b busy, n nothing written because messages wait
@@ -204,11 +206,17 @@ begin
     perform owe_ends(array(select t.run_id from (select p_run[t.i] as run_id from unnest(v_tied) t(i)) t join runs r using (run_id)
                             where r.awaited and r.ended_at is not null and r.continued_as is null), v_parents, o_now);
     if cardinality(n_i) > 0 then
-      perform owe_replies(array(select t.run_id from (select p_run[t.i] as run_id from unnest(v_tied) t(i)) t join runs r using (run_id)
-                                 where r.awaited and r.continued_as is not null), o_now);
+      v_some := array(select t.run_id from (select p_run[t.i] as run_id from unnest(v_tied) t(i)) t join runs r using (run_id)
+                       where r.awaited and r.continued_as is not null);
+      perform owe_replies(v_some, o_now);
+      perform give_locks_back(v_some, o_now);
     end if;
   end if;
   if u_i is not null then v_lines := v_lines || keep_replies(p_run, v_no, u_i, u_number, u_seq, u_error, o_now); end if;
+
+  if l_i is not null or b_i is not null then
+    perform change_locks(p_run, v_no, p_kind, w_namespace, p_by, l_i, l_seq, l_op, l_name, l_places, b_i, b_seq, o_now);
+  end if;
 
   -- 5. Tasks: what goes comes first, so that it does not include what is created now.
   if cardinality(s_i) > 0 or cardinality(d_i) > 0 then
@@ -247,7 +255,7 @@ begin
               join inbox m on m.run_id = a.run_id and m.number > a.consumed
              where a.run_id = any (v_some) order by a.i, m.number) m;
   end if;
-  if v_tied is not null or v_parents is not null or x_i is not null or v_again then
+  if v_tied is not null or v_parents is not null or x_i is not null or b_i is not null or v_again then
     -- Without watchers, a result is for the parent.
     select array_agg(a.i), string_agg(coalesce(case
              when (select 1 from debts d where d.run_id = a.run_id and d.kind <> 'result' limit 1) is null

@@ -53,7 +53,8 @@ begin
                      where (select 1 from replies_to_tell(k.run_id) limit 1) is not null), 'reply', p_now);
 end $$;
 
--- Every end of a run that has to do with others, however it came about. p_awaited: runs that somebody may wait for, and that have
+-- Every end of a run that has to do with others, however it came about. p_awaited: runs that somebody may wait for, or that have
+-- requested locks, and that have
 -- not continued. p_parents: runs that have children. Their entries in open_ids are gone, so they get no more of them.
 create function owe_ends(p_awaited uuid[], p_parents uuid[], p_now bigint) returns void
 language plpgsql volatile set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -65,6 +66,7 @@ begin
        where s.parent_op is not null or (select 1 from watches w where w.chain_id = s.chain_id limit 1) is not null);
     perform owe(v_told, 'result', p_now);
     perform owe_replies(p_awaited, p_now);
+    perform give_locks_back(p_awaited, p_now);
     if cardinality(v_told) < cardinality(p_awaited) then
       -- Their watchers were told of an earlier end.
       update runs r set owes = null
@@ -206,7 +208,8 @@ begin
            when 'result' then (select 1 from watches w where w.chain_id =
                                  (select s.chain_id from run_starts s where s.run_id = r.run_id) limit 1) is null
            when 'close' then (select 1 from children_to_close(r.run_id, r.ended_at is not null) limit 1) is null
-           when 'reply' then (select 1 from replies_to_tell(r.run_id) limit 1) is null end
+           when 'reply' then (select 1 from replies_to_tell(r.run_id) limit 1) is null
+           when 'lock' then (select 1 from locks l where l.run_id = r.run_id and l.given_back limit 1) is null end
     returning d.run_id)
   select array_agg(p.run_id) into v_paid from paid p;
   update runs r set owes = null

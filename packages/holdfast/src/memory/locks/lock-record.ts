@@ -1,0 +1,10 @@
+import type { NewLock } from "../../model/lock.ts";
+
+export interface LockRecord extends NewLock {
+  /** In the order of the requests. */
+  readonly lockNo: number;
+  readonly namespace: string;
+  readonly runId: string;
+  fence: number | null;
+  givenBack: boolean;
+}
