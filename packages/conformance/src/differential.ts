@@ -11,7 +11,7 @@ export interface DifferentialOptions {
   readonly seeds?: readonly number[];
   /** Calls per sequence. */
   readonly steps?: number;
-  /** The same for sequences about conversations, which read more after every call. */
+  /** The same for sequences about conversations and about schedules, which read more after every call. */
   readonly conversationSeeds?: readonly number[];
   readonly conversationSteps?: number;
 }
@@ -36,6 +36,11 @@ export function differential(
     describe(`${name} does what the memory store does`, () => {
       test.for(seeds)(`in ${steps} random calls, seed %i`, { timeout: TIMEOUT_MS }, async (seed) => {
         const parting = await findParting(open, seed, steps);
+        if (parting) throw new Error(report(name, seed, parting));
+      });
+      const timed = `in ${talkSteps} random calls about schedules, seed %i`;
+      test.for(talkSeeds)(timed, { timeout: TIMEOUT_MS }, async (seed) => {
+        const parting = await findParting(open, seed, talkSteps, "schedules");
         if (parting) throw new Error(report(name, seed, parting));
       });
       const title = `in ${talkSteps} random calls about conversations, seed %i`;

@@ -34,9 +34,12 @@ const CONVERSATIONS = [
   "asks",
 ];
 
+const SCHEDULES = ["changes of schedules", "due schedules", "the leader"];
+
 /** Which calls show what that suite is about. */
 function subjectOf(noun: string): Subject {
   if (CONVERSATIONS.includes(noun)) return "conversations";
+  if (SCHEDULES.includes(noun)) return "schedules";
   return noun.startsWith("task ") ? "tasks" : "runs";
 }
 

@@ -32,7 +32,10 @@ const WAITS: Readonly<Record<ScheduleState["waits"], number>> = { no: 0, end: 1,
 interface Putting extends NewRuns {
   readonly puts: readonly PutSchedule[];
   readonly starts: readonly (readonly [i: number, start: StartRun])[];
-  readonly decided: readonly (readonly [i: number, decision: ScheduleDecision])[];
+  readonly decided: readonly (readonly [i: number, decision: Uint8Array])[];
+  /** As stored. */
+  readonly states: readonly Uint8Array[];
+  readonly definitions: readonly (Uint8Array | null)[];
   readonly announce: boolean;
   readonly races: boolean;
   readonly notify: boolean;
@@ -43,16 +46,16 @@ const PUT = callOf<Putting>("put_schedules", {
   p_id: ({ puts }) => binary.textArray(puts, ({ id }) => id),
   p_revision: ({ puts }) => binary.uuidArray(puts, ({ revision }) => revision),
   p_next: ({ puts }) => binary.uuidArray(puts, ({ next }) => next),
-  p_definition: ({ puts }) => binary.byteaArray(puts, ({ definition }) => (definition ? jsonBytes(definition) : null)),
+  p_definition: ({ definitions }) => binary.byteaArray(definitions),
   p_input: ({ puts }) => binary.byteaArray(puts, ({ input }) => input ?? null),
-  p_state: ({ puts }) => binary.byteaArray(puts, ({ state }) => jsonBytes(state)),
+  p_state: ({ states }) => binary.byteaArray(states),
   p_next_at: ({ puts }) => binary.timeArray(puts, ({ state }) => state.nextAt),
   p_waits: ({ puts }) => binary.int2Array(puts, ({ state }) => WAITS[state.waits]),
   p_failures: ({ puts }) => binary.int4Array(puts, ({ state }) => state.failures),
   p_open_id: ({ puts }) => binary.textArray(puts, ({ state }) => state.openId),
   p_assumes: ({ puts }) => binary.boolArray(puts, ({ assumes }) => assumes?.open ?? null),
   d_i: ({ decided }) => binary.int4Array(decided, ([i]) => i),
-  d_decision: ({ decided }) => binary.byteaArray(decided, ([, decision]) => jsonBytes(decision)),
+  d_decision: ({ decided }) => binary.byteaArray(decided, ([, decision]) => decision),
   p_decisions_max: () => DECISIONS_MAX,
   s_i: ({ starts }) => binary.int4Array(starts, ([i]) => i),
   s_run: ({ runs }) => binary.uuidArray(runs, (run) => run.runId),
@@ -121,8 +124,11 @@ export async function putSchedules(server: Server, params: PutSchedulesParams): 
 
 function puttingOf({ puts, announce }: PutSchedulesParams, races: boolean, notify: boolean): Putting {
   const starts = puts.flatMap((put, i) => put.starts.map((start) => [i + 1, start] as const));
-  const decided = puts.flatMap((put, i) => put.decided.map((one) => [i + 1, one] as const));
-  return { puts, starts, decided, runs: starts.map(([, { run }]) => run), announce, races, notify };
+  const decided = puts.flatMap((put, i) => put.decided.map((one) => [i + 1, jsonBytes(one)] as const));
+  const states = puts.map(({ state }) => jsonBytes(state));
+  const definitions = puts.map(({ definition }) => (definition ? jsonBytes(definition) : null));
+  const runs = starts.map(([, { run }]) => run);
+  return { puts, starts, decided, states, definitions, runs, announce, races, notify };
 }
 
 function putResult({ puts }: PutSchedulesParams, row: Row): PutSchedulesResult {

@@ -48,7 +48,8 @@ function isLeading({ status, leaseExpiresAt }: StoredLeader, now: number): boole
 }
 
 export function stepDown({ sql, hints }: Call, workerKey: number): void {
-  if (sql.run("delete from holdfast_leader where worker_key = ?", workerKey) > 0) hints.push({ type: "leaderless" });
+  if (sql.run("delete from holdfast_leader where one = 1 and worker_key = ?", workerKey) > 0)
+    hints.push({ type: "leaderless" });
 }
 
 export function readLeader({ sql }: Call): Leader | null {

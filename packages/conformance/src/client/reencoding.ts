@@ -28,6 +28,18 @@ const connectWith = (t: ClientFixture, key: keyof typeof codecs, namespace = "de
 export const reencoding: ClientSuite = {
   noun: "that re-encodes what is stored",
   cases: {
+    "writes the inputs of schedules again": async (t) => {
+      const old = await connectWith(t, "old");
+      const at = new Date("2100-01-01T00:00Z");
+      await old.schedules.create({ id: "s", workflow: "echo", input: "a secret", at });
+      const both = await connectWith(t, "both");
+      expect(await both.reencode({ dryRun: true })).toMatchObject({ rewritten: 0, left: 1 });
+      expect(await both.reencode()).toMatchObject({ rewritten: 1, left: 0, unreadable: 0 });
+      expect(await both.reencode()).toMatchObject({ rewritten: 0, left: 0 });
+      const described = await (await connectWith(t, "new")).schedules.get("s").describe();
+      expect(described).toMatchObject({ input: "a secret", nextAt: at });
+    },
+
     "leaves nothing that needs the old key, and changes nothing else": async (t) => {
       const clients = {
         worker: await connectWith(t, "old"),

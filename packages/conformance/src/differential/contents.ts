@@ -1,9 +1,13 @@
 import type {
+  DueSchedulesResult,
   HeldRun,
   HeldTask,
   HistoryEvent,
+  Leader,
   Message,
   Run,
+  Schedule,
+  ScheduleDecision,
   Store,
   Task,
   VersionRow,
@@ -22,6 +26,15 @@ export interface Contents extends Talks {
   readonly heldTasks: Readonly<Record<string, readonly HeldTask[]>>;
   readonly tasks: readonly Task[];
   readonly versions: readonly VersionRow[];
+  /** Only if schedules are looked at. */
+  readonly schedules?: Schedules;
+}
+
+export interface Schedules {
+  readonly all: readonly Schedule[];
+  readonly decisions: readonly (readonly ScheduleDecision[])[];
+  readonly due: DueSchedulesResult;
+  readonly leader: Leader | null;
 }
 
 /** What can be read: the ids that were ever used. */
@@ -36,6 +49,15 @@ export interface KnownIds {
     readonly updateIds: readonly string[];
     readonly askIds: readonly string[];
   } | null;
+  readonly timed: boolean;
+}
+
+async function readSchedules(store: Store, namespaces: readonly string[]): Promise<Schedules> {
+  const pages = await Promise.all(namespaces.map((namespace) => store.schedules.list({ namespace, limit: 100 })));
+  const all = pages.flat();
+  const decisions = await Promise.all(all.map((one) => store.schedules.decisions(one)));
+  const [due, leader] = await Promise.all([store.schedules.due({ limit: 100 }), store.workers.readLeader({})]);
+  return { all, decisions, due, leader };
 }
 
 export async function readContents(store: Store, known: KnownIds): Promise<Contents> {
@@ -76,6 +98,7 @@ export async function readContents(store: Store, known: KnownIds): Promise<Conte
     tasks: tasks.flat(),
     versions: sortBy(versions.flat(), (row) => `${row.namespace}/${row.workflow}/${row.registeredAt}/${row.version}`),
     ...talks,
+    ...(known.timed ? { schedules: await readSchedules(store, namespaces) } : {}),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { ClaimRunsResult, ClaimTasksResult, Debt } from "holdfast/adapter";
+import type { ClaimRunsResult, ClaimTasksResult, Debt, StartRun } from "holdfast/adapter";
 import { memoryUnderTest } from "../memory-under-test.ts";
 import type { OpenStore, StoreUnderTest } from "../store-under-test.ts";
 import { comparableAnswer, wrongClaimOrder } from "./answer.ts";
@@ -41,7 +41,7 @@ export function tryOperations(
     world.now += passMs;
     return MAKERS[kind](world, new Dice(seed));
   });
-  return compareStores(open, new World(about === "conversations"), steps);
+  return compareStores(open, new World(about === "conversations", about === "schedules"), steps);
 }
 
 /** Repeats calls that were made before, or some of them. */
@@ -145,14 +145,16 @@ function describe({ path, expected, found }: ValueDifference, transcript: Transc
 
 /** A start repeated after its run was purged: no caller waits that long, and the contract does not define it. */
 function startsPurged(call: Call, world: World): boolean {
-  return call.method === "runs.start" && call.params.starts.some(({ run }) => world.purged.has(run.runId));
+  const purged = (starts: readonly StartRun[]): boolean => starts.some(({ run }) => world.purged.has(run.runId));
+  if (call.method === "schedules.putIfRevision") return call.params.puts.some(({ starts }) => purged(starts));
+  return call.method === "runs.start" && purged(call.params.starts);
 }
 
 /**
  * A read changes nothing, and a commit with a future number would be accepted later, when its contents no longer fit.
  */
 function isRepeatable(call: Call, world: World): boolean {
-  if (/\b(?:read|list|count|expired|position|replies)/.test(call.method)) return false;
+  if (/\b(?:read|list|count|expired|position|replies|due|decisions)/.test(call.method)) return false;
   if (call.method !== "runs.commit") return true;
   const rows = new Map(world.contents.runs.map((run) => [run.runId, run]));
   return call.params.commits.every(({ runId, epoch, commit }) => {

@@ -53,17 +53,20 @@ export class World {
   readonly #purgedChains = new Set<string>();
   /** Whether conversations are looked at. */
   readonly talkative: boolean;
+  /** Whether schedules are. */
+  readonly timed: boolean;
   /** Short names for printed ids. */
   readonly names = new Map<string, string>();
   #ids = 0;
 
-  constructor(talkative: boolean) {
+  constructor(talkative: boolean, timed = false) {
     this.talkative = talkative;
+    this.timed = timed;
   }
 
   /** A new world without any calls, in which the same ids are known. */
   again(): World {
-    const world = new World(this.talkative);
+    const world = new World(this.talkative, this.timed);
     world.runIds.push(...this.runIds);
     world.workerIds.push(...this.workerIds);
     world.parents.push(...this.parents);
@@ -98,6 +101,7 @@ export class World {
       runIds: this.runIds,
       workerIds: this.workerIds,
       talks: this.talkative ? this : null,
+      timed: this.timed,
     };
   }
 

@@ -12,6 +12,7 @@ import { PACKED_RUNS } from "./packed-runs.ts";
 import { PARKED_RUNS } from "./parked-runs.ts";
 import { PAUSED_RUNS } from "./paused-runs.ts";
 import type { Sabotage } from "./saboteur.ts";
+import { SCHEDULES } from "./schedules.ts";
 import { STORED_VALUES } from "./stored-values.ts";
 import { TAKEN_RUNS } from "./taken-runs.ts";
 import { TASK_ATTEMPTS } from "./task-attempts.ts";
@@ -42,4 +43,5 @@ export const SABOTAGES: readonly Sabotage[] = [
   ...MESSAGES_BETWEEN_RUNS,
   ...LOCKS_OF_RUNS,
   ...STORED_VALUES,
+  ...SCHEDULES,
 ];

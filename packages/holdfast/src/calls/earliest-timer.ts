@@ -26,7 +26,9 @@ export class EarliestTimer {
       this.#at = Number.POSITIVE_INFINITY;
       this.#ring();
     });
-    if (this.#passive) this.#timer.unref?.();
+    if (!this.#passive) return;
+    this.#timer.unref?.();
+    this.#timer.follow?.();
   }
 
   cancel(): void {

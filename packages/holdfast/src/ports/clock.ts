@@ -4,6 +4,8 @@ export interface Timer {
   unref?(): void;
   /** Reverts `unref`. */
   ref?(): void;
+  /** Time need not pass for it: it rings when something else makes time pass. Absent where time passes by itself. */
+  follow?(): void;
 }
 
 /** The only source of time in the engine. The simulator and the tests replace it with a virtual one. */

@@ -71,11 +71,8 @@ export class VirtualClock implements Clock {
         const index = this.#timers.indexOf(timer);
         if (index >= 0) this.#timers.splice(index, 1);
       },
-      unref: () => {
+      follow: () => {
         timer.passive = true;
-      },
-      ref: () => {
-        timer.passive = false;
       },
     };
   }

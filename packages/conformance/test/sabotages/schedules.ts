@@ -1,0 +1,162 @@
+import type { HeartbeatParams, PutSchedule, PutSchedulesParams } from "holdfast/adapter";
+import type { Sabotage, Saboteur } from "./saboteur.ts";
+
+const recordOf = (it: Saboteur, { namespace, id }: Pick<PutSchedule, "namespace" | "id">) =>
+  it.state.schedules.get(`${namespace}\n${id}`);
+
+const withPuts = (params: PutSchedulesParams, change: (put: PutSchedule) => PutSchedule): PutSchedulesParams => ({
+  ...params,
+  puts: params.puts.map(change),
+});
+
+const PUTS: readonly Sabotage[] = [
+  {
+    it: "changes a schedule whatever its revision is",
+    noun: "changes of schedules",
+    breaks: (it) => ({
+      "schedules.putIfRevision": (params: PutSchedulesParams) => {
+        const puts = withPuts(params, (put) => ({ ...put, revision: recordOf(it, put)?.revision ?? put.revision }));
+        return it.schedules.putIfRevision(puts);
+      },
+    }),
+  },
+  {
+    it: "changes a schedule whatever its open run does",
+    noun: "changes of schedules",
+    breaks: (it) => ({
+      "schedules.putIfRevision": (params: PutSchedulesParams) =>
+        it.schedules.putIfRevision(withPuts(params, ({ assumes: _assumes, ...put }) => put)),
+    }),
+  },
+  {
+    it: "starts the runs of a change that it refuses",
+    noun: "changes of schedules",
+    breaks: (it) => ({
+      "schedules.putIfRevision": async (params: PutSchedulesParams) => {
+        const result = await it.schedules.putIfRevision(params);
+        const starts = params.puts.flatMap((put, i) => (result.outcomes[i]?.outcome === "moved" ? put.starts : []));
+        await it.runs.start({ starts, holdBy: null, replaceError: { name: "Error", message: "", kind: "Unknown" } });
+        return result;
+      },
+    }),
+  },
+  {
+    it: "changes a schedule and starts nothing",
+    noun: "changes of schedules",
+    breaks: (it) => ({
+      "schedules.putIfRevision": (params: PutSchedulesParams) =>
+        it.schedules.putIfRevision(withPuts(params, (put) => ({ ...put, starts: [] }))),
+    }),
+  },
+  {
+    it: "takes a change that is repeated for another one",
+    noun: "changes of schedules",
+    breaks: (it) => ({
+      "schedules.putIfRevision": async (params: PutSchedulesParams) => {
+        const known = params.puts.map((put) => recordOf(it, put)?.revision === put.next);
+        const { outcomes, now } = await it.schedules.putIfRevision(params);
+        return { outcomes: outcomes.map((one, i) => (known[i] ? { outcome: "moved" as const } : one)), now };
+      },
+    }),
+  },
+  {
+    it: "keeps the decisions of the last change alone",
+    noun: "changes of schedules",
+    breaks: (it) => ({
+      "schedules.putIfRevision": async (params: PutSchedulesParams) => {
+        const result = await it.schedules.putIfRevision(params);
+        for (const put of params.puts) {
+          const record = recordOf(it, put);
+          if (record) it.state.schedules.set(`${put.namespace}\n${put.id}`, { ...record, decisions: put.decided });
+        }
+        return result;
+      },
+    }),
+  },
+  {
+    it: "takes a run that continued as new for one that has ended",
+    noun: "changes of schedules",
+    breaks: (it) => ({
+      "schedules.read": async (params) => {
+        const found = await it.schedules.read(params);
+        return found.map((one) => {
+          const continues = one?.open && it.state.runs.get(one.open.runId)?.continuedFrom != null;
+          return one && continues ? { ...one, open: null } : one;
+        });
+      },
+    }),
+  },
+];
+
+const DUE: readonly Sabotage[] = [
+  {
+    it: "gives out schedules in the order of their ids",
+    noun: "due schedules",
+    breaks: (it) => ({
+      "schedules.due": async (params) => {
+        const result = await it.schedules.due(params);
+        return { ...result, schedules: [...result.schedules].sort((a, b) => (a.id < b.id ? -1 : 1)) };
+      },
+    }),
+  },
+  {
+    it: "forgets schedules whose buffered times may start",
+    noun: "due schedules",
+    breaks: (it) => ({
+      "schedules.due": async (params) => {
+        const result = await it.schedules.due(params);
+        return { ...result, schedules: result.schedules.filter(({ state }) => state.waits === "no") };
+      },
+    }),
+  },
+  {
+    it: "knows the due schedules of one namespace",
+    noun: "due schedules",
+    breaks: (it) => ({
+      "schedules.due": async (params) => {
+        const result = await it.schedules.due(params);
+        return { ...result, schedules: result.schedules.filter(({ namespace }) => namespace === "default") };
+      },
+    }),
+  },
+  {
+    it: "never says that there are more due schedules",
+    noun: "due schedules",
+    breaks: (it) => ({ "schedules.due": async (params) => ({ ...(await it.schedules.due(params)), more: false }) }),
+  },
+];
+
+const LEADERS: readonly Sabotage[] = [
+  {
+    it: "lets a leader that drains go on",
+    noun: "the leader",
+    breaks: (it) => ({
+      "workers.heartbeat": (params: HeartbeatParams) => it.workers.heartbeat({ ...params, draining: false }),
+    }),
+  },
+  {
+    it: "keeps a leader whose lease has expired",
+    noun: "the leader",
+    breaks: (it) => ({
+      "workers.heartbeat": async (params: HeartbeatParams) => {
+        const { leader } = it.state;
+        const { leads, ...result } = await it.workers.heartbeat(params);
+        const stays = leader !== null && leader.workerId !== params.workerId;
+        if (stays) it.state.leader = leader;
+        return stays || leads === undefined ? result : { ...result, leads };
+      },
+    }),
+  },
+  {
+    it: "makes a leader of everybody who asks",
+    noun: "the leader",
+    breaks: (it) => ({
+      "workers.heartbeat": (params: HeartbeatParams) => {
+        if (params.coordinates) it.state.leader = null;
+        return it.workers.heartbeat(params);
+      },
+    }),
+  },
+];
+
+export const SCHEDULES: readonly Sabotage[] = [...PUTS, ...DUE, ...LEADERS];
