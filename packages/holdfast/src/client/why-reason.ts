@@ -148,6 +148,8 @@ function causeText(cause: Cause, id: string, now: number, overdue: boolean): str
     return `Step "${op}"${which} ${overdue ? `began ${age} ago` : `has been running for ${age}`}.`;
   }
   if (kind !== "backoff") return "";
+  if (attempt === 0)
+    return `Task "${op}" was given back, and no attempt was counted: its worker could not read its input and has logged why. It is offered again,${due}.`;
   const often = `failed ${times(attempt)}${attempts === undefined ? "" : ` of at most ${attempts} times`}`;
   const what = op === undefined ? "The whole run has" : `${queue === undefined ? "Step" : "Task"} "${op}" has`;
   return `${what} ${often}${error ? `, with ${errorText(error)}` : ""}; its next attempt is${due}.`;

@@ -75,9 +75,14 @@ export interface MachineInside extends OpHost {
   /**
    * Records something that the code does, or finds it recorded. Undefined: it is not recorded, and cannot be added here. An
    * event that does not bind may be in another turn than the one in which the code does it now. `completed`: what to record,
-   * if that has to be determined first.
+   * if that has to be determined first. `refusal`: throws if that would have been refused, and so was never recorded.
    */
-  command(draft: EventDraft, binds?: boolean, completed?: () => EventDraft): HistoryEvent | undefined;
+  command(
+    draft: EventDraft,
+    binds?: boolean,
+    completed?: () => EventDraft,
+    refusal?: () => void,
+  ): HistoryEvent | undefined;
   /** See `ctx.on`. */
   on(definition: Pick<QueryDefinition | UpdateDefinition, "kind" | "name">, handler: unknown): void;
   /** The message id of an update that was accepted, to be found by its number from now on. */

@@ -108,7 +108,12 @@ export interface OpHost {
   /** Whether the compensation succeeded after the failure of another one that was taken back. */
   isUndone(id: string): boolean;
   /** See `MachineInside`. */
-  command(draft: EventDraft, binds?: boolean, completed?: () => EventDraft): HistoryEvent | undefined;
+  command(
+    draft: EventDraft,
+    binds?: boolean,
+    completed?: () => EventDraft,
+    refusal?: () => void,
+  ): HistoryEvent | undefined;
   /** The code no longer waits for the op. */
   release(op: Op): void;
   /** The code continues without it. */

@@ -49,7 +49,7 @@ import { passOver } from "./history/passed-over.ts";
 import { applyRetry, happenBeforeRetry } from "./history/retries.ts";
 import type { Machine, MachineParams, Outcome } from "./machine.ts";
 import type { MachineInside } from "./machine-inside.ts";
-import { type AskInit, newOp, type Op, type OpModule, quiet } from "./op.ts";
+import { type AskInit, newOp, type Op, type OpHost, type OpModule, quiet } from "./op.ts";
 import { Compensations } from "./ops/compensation.ts";
 import { Patches } from "./ops/patch.ts";
 import { addressed, receiveSignal, valueFor } from "./ops/receive.ts";
@@ -221,7 +221,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
     return new Promise(() => {});
   }
 
-  command(draft: EventDraft, binds = true, completed?: () => EventDraft): HistoryEvent | undefined {
+  command(...[draft, binds = true, completed, refusal]: Parameters<OpHost["command"]>): HistoryEvent | undefined {
     const taken = this.cursor.takeCommand(draft.type, draft.op, (other) => this.ops.isRetired(other.op));
     if (taken) this.seenSeq = taken.seq;
     else if (!this.repeating) {
@@ -235,6 +235,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
     if (isLenient(draft.type) && !anew) return undefined;
     // It is recorded as soon as possible: at the end of the history so far.
     if (loosely || anew) return this.unwritten.append(completed?.() ?? draft, this.turnAt);
+    refusal?.();
     const next = this.cursor.peek() as HistoryEvent;
     this.#diverge(next, otherCommandFault(draft, next));
     return undefined;

@@ -33,14 +33,15 @@ export const TASK: OpModule = {
     const draft: EventDraft = { type, op: op.id };
     try {
       const meta = { task: work.spec, ...op.scope.branch };
-      const event = host.command(draft, true, () => ({ type, op: op.id, payload: work.input(), meta }));
+      const scheduled = (): EventDraft => ({ type, op: op.id, payload: work.input(), meta });
+      const event = host.command(draft, true, scheduled, () => void work.input());
       // None if the code has diverged: then nothing happens any more.
       if (event) work.scheduled(event);
       if (host.regaining) work.lose();
     } catch (error) {
       // The input was refused.
       host.release(op);
-      throw error;
+      return rejectOp(op, error);
     }
     host.noteTask(op.id, work);
     if (undo) host.addUndo(name, op, undo);
