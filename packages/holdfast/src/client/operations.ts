@@ -153,13 +153,7 @@ async function send(
   who: Who,
   messageId: string,
 ): Promise<boolean> {
-  const { outcome, status } = await core.messages.add({
-    to: refOf(run),
-    id: run.id,
-    kind,
-    messageId,
-    ...messageFrom(who),
-  });
+  const { outcome, status } = await core.messages.add({ to: refOf(run), kind, messageId, ...messageFrom(who) });
   if (outcome === "not_found") throw runNotFound(run.id, core.namespace);
   if (outcome === "closed") throw runClosed(run.id, status);
   return outcome !== "parked";
