@@ -138,9 +138,9 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
   {
     name: "acknowledges a signal before it is durable",
     file: "client/run-handle.ts",
-    find: "const outcome: DeliverOutcome = await this.#core.messages.add({ ...message, messageId, to: this.#ref(), id: this.id });",
+    find: "const outcome: DeliverOutcome = await this.#core.messages.add({ ...message, messageId, to: this.#ref() });",
     replace:
-      'const outcome: DeliverOutcome = { outcome: "delivered", runId: null, status: null };\n    void this.#core.messages.add({ ...message, messageId, to: this.#ref(), id: this.id }).catch(() => {});',
+      'const outcome: DeliverOutcome = { outcome: "delivered", runId: null, status: null };\n    void this.#core.messages.add({ ...message, messageId, to: this.#ref() }).catch(() => {});',
     caughtBy: "acknowledged",
   },
 ];

@@ -33,11 +33,6 @@ interface StartGroup {
 
 type StartAnswer = StartOutcome | RefusedStart;
 
-/** A message with the user's id of its run, if that is known: messages to one run stay in order, by whichever name they are sent. */
-export interface OutgoingMessage extends DeliverMessage {
-  readonly id?: string;
-}
-
 interface Sending {
   readonly store: Store;
   readonly limits?: Limits;
@@ -103,8 +98,8 @@ export async function sendMessages(
   return messages.map((message) => (told.get(message) ?? locked.get(rowOf(message))) as DeliverOutcome);
 }
 
-function rowOf({ to, id }: OutgoingMessage): string {
-  return id ?? ("runId" in to ? to.runId : to.id);
+function rowOf({ to }: DeliverMessage): string {
+  return "runId" in to ? to.runId : to.id;
 }
 
 export function isBusy({ outcome }: { readonly outcome: string }): boolean {

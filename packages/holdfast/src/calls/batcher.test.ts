@@ -82,19 +82,3 @@ test("an item whose row stays locked for longer than anyone would wait is refuse
   }
   await refused;
 });
-
-test("many items are divided over the batches that may be in flight, few are not", async () => {
-  const { batcher, calls, answer, clock } = batcherOf(2);
-  const add = (count: number) => Array.from({ length: count }, (_, n) => batcher.add({ row: `r${n}-`, n }));
-  const few = add(8);
-  await clock.advance("0ms");
-  expect(calls.map(({ length }) => length)).toEqual([8]);
-  await answer();
-  await Promise.all(few);
-  const many = add(36);
-  await clock.advance("0ms");
-  // The limit of a batch stays what it is.
-  expect(calls.slice(1).map(({ length }) => length)).toEqual([10, 10]);
-  for (let i = 0; i < 4; i++) await answer();
-  expect(await Promise.all(many)).toHaveLength(36);
-});

@@ -8,10 +8,7 @@ export interface BatcherParams<T, R> extends StorePatience {
   /** Sends a batch; answers in the order of the items. Must be idempotent: it is repeated after an unknown outcome. */
   readonly send: (items: readonly T[]) => Promise<readonly R[]>;
   readonly giveUp: GiveUp;
-  /**
-   * How many batches may be in flight at once; one by default. More than one only if their order does not matter. Callers that are
-   * answered together ask together again: many items are divided, so that this process and the store work at the same time.
-   */
+  /** How many batches may be in flight at once; one by default. More than one only if their order does not matter. */
   readonly inFlightMax?: number;
   /** For calls about rows that another transaction may have locked. */
   readonly rows?: {
@@ -21,9 +18,6 @@ export interface BatcherParams<T, R> extends StorePatience {
     readonly isBusy: (result: R) => boolean;
   };
 }
-
-/** Fewer items than this are not worth dividing. */
-const DIVIDED_MIN = 32;
 
 interface Waiting<T, R> {
   readonly item: T;
@@ -96,8 +90,7 @@ export class Batcher<T, R> {
 
   /** The next batch: whatever waits, but for what must wait on. */
   #take(): readonly Waiting<T, R>[] {
-    const { rows } = this.#params;
-    const sizeMax = this.#share();
+    const { rows, sizeMax } = this.#params;
     if (!rows || (this.#sentRows.size === 0 && this.#lockedRows.size === 0)) return this.#waiting.splice(0, sizeMax);
     const batch: Waiting<T, R>[] = [];
     const rest: Waiting<T, R>[] = [];
@@ -108,14 +101,6 @@ export class Batcher<T, R> {
     }
     this.#waiting = rest;
     return batch;
-  }
-
-  /** How many items the next batch takes. */
-  #share(): number {
-    const { sizeMax } = this.#params;
-    const free = this.#inFlightMax - this.#inFlight;
-    const items = this.#waiting.length;
-    return items < DIVIDED_MIN ? sizeMax : Math.min(sizeMax, Math.ceil(items / Math.max(1, free)));
   }
 
   /** Empty if no other batch can be sent meanwhile. */

@@ -1,12 +1,4 @@
-import {
-  isBusy,
-  MESSAGE_ROWS,
-  type OutgoingMessage,
-  START_ROWS,
-  type StartItem,
-  sendMessages,
-  sendStarts,
-} from "../calls/batched-calls.ts";
+import { isBusy, MESSAGE_ROWS, START_ROWS, type StartItem, sendMessages, sendStarts } from "../calls/batched-calls.ts";
 import { Batcher } from "../calls/batcher.ts";
 import { readWholeHistory } from "../calls/history-reader.ts";
 import type { ReserveDelivery } from "../calls/holding-delivery.ts";
@@ -27,7 +19,7 @@ import type { HistoryEvent } from "../model/event.ts";
 import { newRunId, uuidV7 } from "../model/ids.ts";
 import type { LiveRun } from "../model/live-run.ts";
 import type { Run } from "../model/run.ts";
-import type { DeliverOutcome, RunRef, StartOutcome, Store, TerminateOutcome } from "../ports/store.ts";
+import type { DeliverMessage, DeliverOutcome, RunRef, StartOutcome, Store, TerminateOutcome } from "../ports/store.ts";
 import type { LocalQueries } from "./local-queries.ts";
 import { QueryCalls } from "./query-calls.ts";
 import type { ResultWaiter } from "./result-waiter.ts";
@@ -39,8 +31,6 @@ import type { UpdateWaiter } from "./update-waiter.ts";
  */
 const CALL_PATIENCE_MS = 15_000;
 const BATCH_SIZE_MAX = 500;
-/** Batches of messages in flight, if the store can work on several at once. */
-const MESSAGE_BATCHES_MAX = 2;
 
 /** What a client and its run handles share. */
 export class ClientCore {
@@ -49,7 +39,7 @@ export class ClientCore {
   readonly waiter: ResultWaiter;
   readonly updates: UpdateWaiter;
   readonly starts: Batcher<StartItem, StartOutcome>;
-  readonly messages: Batcher<OutgoingMessage, DeliverOutcome>;
+  readonly messages: Batcher<DeliverMessage, DeliverOutcome>;
   readonly life: Lifetime;
   /** Pays what runs come to owe to others because of calls of this client, and of its workers. */
   readonly payer: Payer;
@@ -88,9 +78,7 @@ export class ClientCore {
       send: (items) => sendStarts(ports, items) as Promise<StartOutcome[]>,
       rows: START_ROWS,
     });
-    const inFlightMax = Math.min(MESSAGE_BATCHES_MAX, ports.commitsInFlightMax ?? MESSAGE_BATCHES_MAX);
-    const send = (items: readonly OutgoingMessage[]) => sendMessages(sending, items);
-    this.messages = new Batcher({ ...batching, inFlightMax, send, rows: MESSAGE_ROWS });
+    this.messages = new Batcher({ ...batching, send: (items) => sendMessages(sending, items), rows: MESSAGE_ROWS });
   }
 
   get queries(): QueryCalls {

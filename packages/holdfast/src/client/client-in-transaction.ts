@@ -23,7 +23,7 @@ export interface JoinedCalls {
 export class JoinedCore extends ClientCore {
   constructor({ ports, namespace, waiter, updates, life }: ClientCore, { start, deliver }: JoinedCalls) {
     const store = hookedStore(ports.store, { "runs.start": start, "inbox.deliver": deliver });
-    super({ ...ports, store, commitsInFlightMax: 1 }, namespace, waiter, updates, life);
+    super({ ...ports, store }, namespace, waiter, updates, life);
   }
 
   /**

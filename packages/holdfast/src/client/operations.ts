@@ -153,7 +153,7 @@ async function send(
   who: Who,
   messageId: string,
 ): Promise<boolean> {
-  const message = { to: refOf(run), id: run.id, kind, messageId, epoch: run.epoch, ...messageFrom(who) };
+  const message = { to: refOf(run), kind, messageId, epoch: run.epoch, ...messageFrom(who) };
   const { outcome, status } = await core.messages.add(message);
   if (outcome === "not_found") throw runNotFound(run.id, core.namespace);
   if (outcome === "closed") throw runClosed(run.id, status);

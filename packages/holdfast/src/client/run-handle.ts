@@ -329,12 +329,7 @@ export class RunHandle<T = unknown, M extends Offers = Offers> {
   ): Promise<DeliverOutcome> {
     await this.#requireExpected();
     const messageId = id ?? this.#core.newId();
-    const outcome: DeliverOutcome = await this.#core.messages.add({
-      ...message,
-      messageId,
-      to: this.#ref(),
-      id: this.id,
-    });
+    const outcome: DeliverOutcome = await this.#core.messages.add({ ...message, messageId, to: this.#ref() });
     if (outcome.outcome === "not_found") throw this.#notFound();
     if (outcome.outcome === "closed" && !closedIsFine) throw runClosed(this.id, outcome.status);
     if (outcome.outcome === "full") throw inboxFull(this.id);
