@@ -135,10 +135,8 @@ export class Attempt implements StepInfo {
       this.limit(options.timeoutMs, () => this.#timeOut(options.timeoutMs as number));
     const { stretches, steps } = this.#host;
     const called = steps ? () => steps.around(this.#about(), () => holdfastStepFrameInside(fn, this)) : fn;
-    const span = stretches?.step(this.#run, this.op.id, this.attempt);
-    this.#span = span;
-    // What the span puts around the function ends with it: what follows from its result is no part of the step.
-    holdfastStepFrame(span?.within ? (info) => span.within?.(() => called(info)) : called, this);
+    this.#span = stretches?.step(this.#run, this.op.id, this.attempt);
+    holdfastStepFrame(this.#span ? inSpan(this.#span, called) : called, this);
   }
 
   #about(): { runId: string; workflow: string; op: string; attempt: number } {
@@ -202,6 +200,11 @@ export class Attempt implements StepInfo {
     // A transaction always reports whether it committed.
     if (!(this.op.step as StepWork).transaction) this.finish({ ok: false, error });
   }
+}
+
+/** What the span puts around the function ends with it: what follows from its result is no part of the step. */
+function inSpan(span: Span, fn: StepFunction<unknown>): StepFunction<unknown> {
+  return (info) => (span.within ? span.within(() => fn(info)) : fn(info));
 }
 
 // The names of these functions show in asynchronous stacks; see calledInsideStep.
