@@ -27,7 +27,8 @@ export function deliverNext(delivery: Delivery, now: number): boolean {
     const { violation } = machine;
     const edited = machine.nextEdited();
     // An edit that its op cannot have parks the run: nothing else reaches the code.
-    const draft = edited ?? (machine.violation === violation ? queue.next(machine) : undefined);
+    const draft: QueuedDraft | undefined =
+      edited ?? (machine.violation === violation ? queue.next(machine) : undefined);
     if (!draft) return false;
     if (draft.type === "cancel_requested" || draft.type === "deadline_reached") steps.noteUnderWay();
     if (draft.type === "cancel_requested") endPause(machine, draft, now);
