@@ -91,8 +91,8 @@ export class Client {
   ) {
     this.namespace = namespace;
     const isHeldHere = (runId: string): boolean => this.#workers.some((worker) => worker.holds(runId));
-    const waiter = new ResultWaiter({ ...ports, namespace, ends: this.#ends, lookMs, isHeldHere, life: this.#life });
-    const updates = new UpdateWaiter({ ...ports, namespace, ends: this.#ends, lookMs, isHeldHere, life: this.#life });
+    const waiting = { ...ports, namespace, ends: this.#ends, lookMs, isHeldHere, life: this.#life };
+    const [waiter, updates] = [new ResultWaiter(waiting), new UpdateWaiter(waiting)];
     const look = (runId: string): LiveRun | undefined => firstOf(this.#workers, (worker) => worker.look(runId));
     const local: LocalQueries = {
       live: (...asked) => firstOf(this.#workers, ({ queries }) => queries.live(...asked)),
@@ -371,9 +371,7 @@ export class Client {
       workflows.find((one) => one.name === name && (version === undefined || one.version === version)),
     );
 
-  /**
-   * @internal For an adapter's `inTransaction`: `join` returns the calls of its store that are part of the transaction.
-   */
+  /** @internal For an adapter's `inTransaction`: `join` returns the calls of its store that are part of the transaction. */
   static inTransaction(client: Client, join: (store: Store) => JoinedCalls): ClientInTransaction {
     if (typeof client !== "object" || client === null || !(#core in client)) throw notAClient(client);
     client.#life.assertOpen();
@@ -388,8 +386,8 @@ export class Client {
 
   /** If a worker of this process has a free slot, the run starts already claimed by it. */
   #reserveSlot(run: NewRun): SlotReservation | undefined {
-    if (!isDueAtOnce(run)) return undefined;
-    return firstOf(this.#workers, (worker) => worker.reserve(run.workflow, run.version, run.queue));
+    const { workflow, version, queue } = run;
+    return isDueAtOnce(run) ? firstOf(this.#workers, (one) => one.reserve(workflow, version, queue)) : undefined;
   }
 
   #handleFor(outcome: StartOutcome, workflow: AnyWorkflow | string): RunHandle<never> {
