@@ -53,7 +53,7 @@ function scheduledStart(world: World, dice: Dice, namespace: string): StartRun {
   return aStart(run, { ifRunning: "return", ifClosed: "return", pick: null });
 }
 
-export function lookAtSchedulesCall(world: World, dice: Dice): Call {
+export function lookAtSchedulesCall(_world: World, dice: Dice): Call {
   const namespace = someNamespace("default", dice);
   const id = dice.pick(SCHEDULE_IDS) as string;
   return dice.of<Call>(
