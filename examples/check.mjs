@@ -24,6 +24,7 @@ const checks = {
   "11-shipments": shipments,
   "12-cart": () => printsExpected("12-cart"),
   "13-subscription": () => printsExpected("13-subscription"),
+  "14-fork": () => printsExpected("14-fork"),
   order: () => orderForPeople() ?? orderForScripts(),
   "README.md": readme,
 };

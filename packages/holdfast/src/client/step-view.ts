@@ -169,7 +169,7 @@ function foldStep(
   const shown = shownStatus(type) ?? "running";
   const status = meta?.withdrawn ? "canceled" : shown === "completed" && meta?.error ? "failed" : shown;
   const dueAt = meta?.fireAt ?? meta?.retryAt;
-  const { dueAt: formerlyDueAt, run: _run, ...former } = before ?? {};
+  const { dueAt: formerlyDueAt, run: _run, edited: _edited, ...former } = before ?? {};
   return {
     ...former,
     ...(formerlyDueAt === undefined || status === "running" ? {} : { dueAt: formerlyDueAt }),
