@@ -24,11 +24,12 @@ const checks = {
   "11-shipments": shipments,
   "12-cart": () => printsExpected("12-cart"),
   "13-subscription": () => printsExpected("13-subscription"),
-  "14-metrics": () => printsExpected("14-metrics"),
+  "14-fork": () => printsExpected("14-fork"),
   "15-nightly-report": () => printsExpected("15-nightly-report"),
   "16-heartbeat": () => printsExpected("16-heartbeat"),
   "17-backfill": () => printsExpected("17-backfill"),
   "18-lock": () => printsExpected("18-lock"),
+  "19-metrics": () => printsExpected("19-metrics"),
   order: () => orderForPeople() ?? orderForScripts(),
   "README.md": readme,
 };

@@ -5,6 +5,7 @@ import type { ClientSuite, OpenUrl } from "./client/client-suite.ts";
 import { closing } from "./client/closing.ts";
 import { codecs } from "./client/codecs.ts";
 import { codecsBetweenRuns } from "./client/codecs-between-runs.ts";
+import { forking } from "./client/forking.ts";
 import { historyWindows } from "./client/history-windows.ts";
 import { manyMessages } from "./client/many-messages.ts";
 import { onCall } from "./client/on-call.ts";
@@ -27,6 +28,7 @@ const SUITES: readonly ClientSuite[] = [
   onCall,
   historyWindows,
   pausing,
+  forking,
   batching,
   retrying,
   tasks,

@@ -185,7 +185,7 @@ function foldStep(
   const failed = shown === "completed" && meta?.error ? "failed" : shown;
   const status = meta?.withdrawn ? "canceled" : kind === "lock" ? lockStatus(before, type, shown) : failed;
   const dueAt = meta?.fireAt ?? meta?.retryAt;
-  const { dueAt: formerlyDueAt, run: _run, ...former } = before ?? {};
+  const { dueAt: formerlyDueAt, run: _run, edited: _edited, ...former } = before ?? {};
   return {
     ...former,
     ...(formerlyDueAt === undefined || status === "running" ? {} : { dueAt: formerlyDueAt }),

@@ -1,5 +1,5 @@
 // Orders, and the page that Prometheus reads, on node:http. It ends by itself: "Prometheus" below is a fetch.
-//   npm start 14-metrics
+//   npm start 19-metrics
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
