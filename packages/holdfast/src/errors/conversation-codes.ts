@@ -21,14 +21,14 @@ export const CONVERSATION_CODES = {
     group: "timeout",
     caller: "retry_later",
     kind: "Timeout",
-    summary: "ctx.withLock was not granted the lock within its timeout. The run no longer stands in line.",
+    summary: "The lock was not granted within the timeout of ctx.withLock. The run no longer stands in line.",
     advice: "Catch it and go another way, or wait longer. hf.locks.list(name) shows who holds the lock.",
   },
   lock_held: {
     group: "workflow_execution",
     caller: "bug",
     kind: "BadRequest",
-    summary: "ctx.withLock was asked for a lock that the same part of the run holds already, or waits for.",
+    summary: "The same part of the run holds the lock of this ctx.withLock already, or waits for it.",
     advice: "Leave the first ctx.withLock before the second one; for a lock between branches, use ctx.parallel.",
   },
   update_rejected: {
