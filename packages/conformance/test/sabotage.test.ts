@@ -59,8 +59,8 @@ describe("the conformance suite notices a store that", () => {
 
 describe("the differential test notices a store that", () => {
   /**
-   * It does not look at text, sizes, hints, copies, packed copies, calls that overlap, how values are encoded, or what
-   * applications do.
+   * It does not look at text, sizes, hints, copies, packed copies, calls that overlap, how values are encoded, schedules and
+   * their leader, or what applications do.
    */
   const blindTo = [
     "texts",
@@ -76,6 +76,9 @@ describe("the differential test notices a store that", () => {
     "task texts",
     "conversation hints",
     "conversation races",
+    "the leader",
+    "changes of schedules",
+    "due schedules",
   ];
   /** Where the search for each begins, so that it is short: see the mutations of the simulator. HOLDFAST_WRITE_SEEDS renews them. */
   const hintsFile = path.join(import.meta.dirname, "sabotages", "first-seeds.json");

@@ -11,6 +11,7 @@ import { PACKED_RUNS } from "./packed-runs.ts";
 import { PARKED_RUNS } from "./parked-runs.ts";
 import { PAUSED_RUNS } from "./paused-runs.ts";
 import type { Sabotage } from "./saboteur.ts";
+import { SCHEDULES } from "./schedules.ts";
 import { STORED_VALUES } from "./stored-values.ts";
 import { TASK_ATTEMPTS } from "./task-attempts.ts";
 import { TASK_TIMES } from "./task-times.ts";
@@ -38,4 +39,5 @@ export const SABOTAGES: readonly Sabotage[] = [
   ...DEBTS_OF_RUNS,
   ...MESSAGES_BETWEEN_RUNS,
   ...STORED_VALUES,
+  ...SCHEDULES,
 ];
