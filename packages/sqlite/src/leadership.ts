@@ -1,6 +1,6 @@
 import type { Leader, ScheduleOutlook } from "holdfast/adapter";
 import type { Call } from "./database/call.ts";
-import { workerStatusCode } from "./database/codes.ts";
+import { OFFLINE, workerStatusCode } from "./database/codes.ts";
 import { uuidText } from "./database/uuid.ts";
 
 const LEADER = `
@@ -9,6 +9,9 @@ const LEADER = `
 const TAKE = `
   insert into holdfast_leader (one, worker_key, since) values (1, ?, ?)
   on conflict (one) do update set worker_key = excluded.worker_key, since = excluded.since`;
+
+const STEP_DOWN_OFFLINE = `
+  delete from holdfast_leader where worker_key in (select worker_key from holdfast_workers where status = ?)`;
 
 const NEXT = "select next_at as nextAt from holdfast_schedules where next_at > ? order by next_at limit 1";
 const ANY_WAITING = "select 1 as yes from holdfast_schedules where waits > 0 limit 1";
@@ -50,6 +53,11 @@ function isLeading({ status, leaseExpiresAt }: StoredLeader, now: number): boole
 export function stepDown({ sql, hints }: Call, workerKey: number): void {
   if (sql.run("delete from holdfast_leader where one = 1 and worker_key = ?", workerKey) > 0)
     hints.push({ type: "leaderless" });
+}
+
+/** A leader that is offline was declared dead: one that stops steps down itself. */
+export function stepDownIfOffline({ sql, hints }: Call): void {
+  if (sql.run(STEP_DOWN_OFFLINE, OFFLINE) > 0) hints.push({ type: "leaderless" });
 }
 
 export function readLeader({ sql }: Call): Leader | null {

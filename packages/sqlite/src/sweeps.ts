@@ -4,6 +4,7 @@ import { hasTie, OFFLINE, statusCode, TIES } from "./database/codes.ts";
 import { uuidBytes } from "./database/uuid.ts";
 import { isOwedLong } from "./debts/debts.ts";
 import { lastEventAt } from "./histories.ts";
+import { stepDownIfOffline } from "./leadership.ts";
 import { endRun } from "./runs/ends.ts";
 import { park } from "./runs/parking.ts";
 import { giveBack, raiseEpoch, type StateRow, stateByKey } from "./runs/run-state.ts";
@@ -37,6 +38,7 @@ const PAST_DEADLINE = `
 export function sweepWorkers(call: Call, params: SweepParams): SweepResult {
   const { sql, now } = call;
   const dead = params.gone ? markGone(call, params.gone) : sql.run(MARK_DEAD, OFFLINE, now, OFFLINE, now);
+  stepDownIfOffline(call);
   const counts = { returned: 0, parked: 0 };
   // One more than the limit, to know whether more are left.
   const held = sql.all<{ runKey: number; died: number }>(HELD_BY_OFFLINE, OFFLINE, params.limit + 1);

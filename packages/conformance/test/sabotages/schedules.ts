@@ -1,4 +1,4 @@
-import type { HeartbeatParams, PutSchedule, PutSchedulesParams } from "holdfast/adapter";
+import type { HeartbeatParams, PutSchedule, PutSchedulesParams, SweepParams } from "holdfast/adapter";
 import type { Sabotage, Saboteur } from "./saboteur.ts";
 
 const recordOf = (it: Saboteur, { namespace, id }: Pick<PutSchedule, "namespace" | "id">) =>
@@ -154,6 +154,43 @@ const LEADERS: readonly Sabotage[] = [
       "workers.heartbeat": (params: HeartbeatParams) => {
         if (params.coordinates) it.state.leader = null;
         return it.workers.heartbeat(params);
+      },
+    }),
+  },
+  {
+    it: "leaves a leader in its place that it has declared dead",
+    noun: "the leader",
+    breaks: (it) => ({
+      "workers.sweep": async (params: SweepParams) => {
+        const { leader } = it.state;
+        const result = await it.workers.sweep(params);
+        it.state.leader = leader;
+        return result;
+      },
+    }),
+  },
+  {
+    it: "tells nobody that it has declared the leader dead",
+    noun: "the leader",
+    breaks: (it) => ({
+      "workers.sweep": async (params: SweepParams) => {
+        const { leader } = it.state;
+        it.state.leader = null;
+        const result = await it.workers.sweep(params);
+        const isDead = leader && it.state.workers.get(leader.workerId)?.status === "offline";
+        it.state.leader = isDead ? null : leader;
+        return result;
+      },
+    }),
+  },
+  {
+    it: "takes the place from the leader when any worker is declared dead",
+    noun: "the leader",
+    breaks: (it) => ({
+      "workers.sweep": async (params: SweepParams) => {
+        const result = await it.workers.sweep(params);
+        if (result.dead > 0) it.state.leader = null;
+        return result;
       },
     }),
   },

@@ -2,6 +2,7 @@ import { DEBT_OVERDUE_MS } from "../model/debt.ts";
 import { afterHolder, isDead } from "../model/decisions/dead-holder.ts";
 import { isOverdueUnbegun } from "../model/decisions/due-time.ts";
 import type { SweepParams, SweepResult } from "../ports/store.ts";
+import { stepDown } from "./leadership.ts";
 import { endRun } from "./runs/ends.ts";
 import { park } from "./runs/parking.ts";
 import type { MemoryState, RunRecord } from "./state.ts";
@@ -26,6 +27,7 @@ export function sweepWorkers(state: MemoryState, params: SweepParams, now: numbe
       worker.status = "offline";
       worker.stoppedAt = now;
       worker.died = true;
+      stepDown(state, worker.workerId);
       result.dead += 1;
     }
     if (worker.status !== "offline") {

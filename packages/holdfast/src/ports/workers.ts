@@ -32,7 +32,8 @@ export interface WorkerStore {
    * their deadline passed `timeoutGraceMs` ago and no worker has claimed them. Runs that have begun may have something to
    * clean up: they are due, and wait for a worker. The tasks of offline workers are due again as well, epoch + 1, deaths + 1
    * if the worker died; those that a death fails (`afterTaskHolder`) expire at once, as a crash. Runs and tasks count towards
-   * `limit`. Safe to run on any number of workers at once.
+   * `limit`. A leader that is declared dead steps down, and others are hinted, so that one of them leads without waiting for its
+   * next heartbeat. Safe to run on any number of workers at once.
    */
   sweep(params: SweepParams): Promise<SweepResult>;
 

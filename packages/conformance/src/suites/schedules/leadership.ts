@@ -67,12 +67,35 @@ export const leadership: Suite = {
       expect((await beat(t, first)).leads).toBeUndefined();
     },
 
-    "that was swept is replaced": async (t) => {
+    "that a sweep declares dead steps down, and others are hinted": async (t) => {
+      const first = await t.worker({ coordinates: true });
+      const second = await t.worker({ coordinates: true, leaseMs: 10 * LEASE_MS });
+      await t.advance(LEASE_MS - 1);
+      await t.sweep();
+      expect(await leader(t)).toBe(first);
+      await t.advance(1);
+      await expectHints(t, [{ type: "leaderless" }], () => t.sweep());
+      expect(await leader(t)).toBeNull();
+      expect((await beat(t, first)).leads).toBeUndefined();
+      expect((await beat(t, second)).leads).toBeDefined();
+      expect(await leader(t)).toBe(second);
+    },
+
+    "whose process is gone steps down before its lease has expired, and others are hinted": async (t) => {
+      const first = await t.worker({ coordinates: true });
+      const second = await t.worker({ coordinates: true });
+      await t.sweep({ gone: [second] });
+      expect(await leader(t)).toBe(first);
+      await expectHints(t, [{ type: "leaderless" }], () => t.sweep({ gone: [first] }));
+      expect(await leader(t)).toBeNull();
+    },
+
+    "stays when a sweep declares others dead": async (t) => {
+      const first = await t.worker({ coordinates: true, leaseMs: 10 * LEASE_MS });
       await t.worker({ coordinates: true });
       await t.advance(LEASE_MS);
-      await t.sweep();
-      const second = await t.worker({ coordinates: true });
-      expect(await leader(t)).toBe(second);
+      expect((await t.sweep()).dead).toBe(1);
+      expect(await leader(t)).toBe(first);
     },
 
     "steps down when it drains, stops, or no longer coordinates, and others are hinted": async (t) => {

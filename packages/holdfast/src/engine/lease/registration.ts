@@ -54,6 +54,9 @@ export class Registration {
     lease.begin(registered.workerId, registered.sentMonotonic, registered.sentWall);
     this.#rowName = registered.name;
     leader.told(registered.leads);
-    if (registered.gone.length > 0) await sweeper.bury(registered.gone);
+    if (registered.gone.length === 0) return;
+    await sweeper.bury(registered.gone);
+    // The leader may be among them, and hints reach a worker only once it has started.
+    if (options.coordinate && !registered.leads) lease.report();
   }
 }

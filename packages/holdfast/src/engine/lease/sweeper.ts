@@ -15,7 +15,7 @@ import type { Telemetry } from "../../ports/telemetry.ts";
 
 const RETURNED_PER_SWEEP_MAX = 1_000;
 /** Not more often than this, however many leases are about to expire. */
-const SWEEP_MS_MIN = 250;
+export const SWEEP_MS_MIN = 250;
 
 export interface SweeperParams {
   readonly clock: Clock;

@@ -170,6 +170,13 @@ begin
   return case when found then array['l'] else '{}'::text[] end;
 end $$;
 
+-- A leader that is offline was declared dead: one that stops steps down itself. Returns the hint for others.
+create function step_down_if_offline() returns text[] language plpgsql volatile set enable_seqscan = off as $$
+begin
+  delete from leader l using workers w where w.worker_id = l.worker_id and w.status = 'offline';
+  return case when found then array['l'] else '{}'::text[] end;
+end $$;
+
 -- A live worker has registered, or its heartbeat has come: it leads if it may and nobody else does.
 create function lead(
   p_worker uuid, p_may boolean, p_now bigint, p_notify boolean,

@@ -172,6 +172,6 @@ begin
     o_owes := o_owes or (select 1 from runs r where r.run_id = any (v_awaited || v_parents) and r.owes limit 1) is not null;
   end if;
   o_more := o_more or o_timed_out >= p_limit;
-  o_hints := send_hints(v_lines, p_notify);
+  o_hints := send_hints(v_lines || step_down_if_offline(), p_notify);
 end $$;
 `;
