@@ -1,13 +1,10 @@
 /** What events say of their ops besides what happened: when they were asked for, and where they ran. */
-import { createHash } from "node:crypto";
+import { inputHash } from "../calls/input-hash.ts";
 import { type EventCategory, eventCategory, eventRole, type HistoryEvent } from "../model/event.ts";
 import type { RetryPolicy } from "../model/retry-policy.ts";
 
 /** Ops of these categories say what the code had seen when it asked for them. */
 const TELLING: ReadonlySet<EventCategory> = new Set(["step", "child", "message"]);
-
-/** How much of the hash of an input is shown: enough to tell inputs apart. */
-const HASH_LENGTH = 16;
 
 /** What is known of an op besides what became of it. */
 export interface OpOrigin {
@@ -24,7 +21,10 @@ export interface OpOrigin {
   readonly branch?: string;
   /** How failed attempts are repeated: known of tasks, and of steps once an attempt has failed. */
   readonly retry?: RetryPolicy;
-  /** The beginning of the SHA-256 of the stored input of a task: equal inputs have the same. */
+  /**
+   * The beginning of the SHA-256 of the stored input of a task or a child: equal inputs have the same, unless they are encrypted. Known of a child
+   * once its start is recorded.
+   */
   readonly inputHash?: string;
 }
 
@@ -63,7 +63,8 @@ export class Origins {
       ...(isAttempt(event) && this.#worker !== undefined ? { worker: this.#worker } : {}),
       ...(meta?.group === undefined ? {} : { group: meta.group, branch: meta.branch as string }),
       ...(retry === undefined ? {} : { retry }),
-      ...(type === "task_scheduled" ? { inputHash: hashOf(payload) } : {}),
+      ...(type === "task_scheduled" ? { inputHash: inputHash(payload) } : {}),
+      ...(meta?.inputHash === undefined ? {} : { inputHash: meta.inputHash }),
     };
   }
 }
@@ -87,8 +88,4 @@ export function withOrigins(events: readonly HistoryEvent[], before?: string): H
 export function lacksWorker(events: readonly HistoryEvent[]): boolean {
   const first = events.find(isAttempt);
   return first !== undefined && first.meta?.worker === undefined;
-}
-
-function hashOf(payload: Uint8Array = new Uint8Array()): string {
-  return createHash("sha256").update(payload).digest("hex").slice(0, HASH_LENGTH);
 }

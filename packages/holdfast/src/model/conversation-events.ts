@@ -8,7 +8,7 @@ export const CONVERSATION_EVENTS = [
     role: "delivered",
     op: "op",
     payload: null,
-    meta: ["child"],
+    meta: ["child", "inputHash"],
     shows: "waiting",
     writtenBy: "the executor: the store has created the child of `ctx.child` or `ctx.startChild`",
   },

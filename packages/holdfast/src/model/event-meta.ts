@@ -82,6 +82,8 @@ export interface EventMeta {
   readonly from?: number;
   /** Which run was started (`child_started`), or is not wanted any more (`op_canceled`). */
   readonly child?: ChildIdentity;
+  /** The beginning of the SHA-256 of the input of the child, as it was sent to the store (`child_started`). */
+  readonly inputHash?: string;
   /** The runs that the attempt has started with `s.start`, the first 20 (`step_completed`, `step_attempt_failed`, `step_failed`). */
   readonly runs?: readonly RunName[];
   /** The namespace of the other run, if it is another one: the category of the event is then `nexus`. */

@@ -163,4 +163,21 @@ describe("the origin of an op", () => {
     expect(steps.get("open")?.inputHash).toBeUndefined();
     await t.close();
   });
+
+  test("says which input a child had, in steps() and in the history", async () => {
+    const small = workflow("small", async (_ctx, n: number) => n);
+    const parent = workflow("parent", async (ctx) => {
+      for (const n of [1, 1, 2]) await ctx.child(small, n);
+    });
+    const t = await testEngine({ workflows: [parent, small] });
+    const run = await t.client.start(parent);
+    await run.result();
+    const [first, second, third] = (await run.steps()).map((step) => step.inputHash);
+    expect(first).toMatch(/^[0-9a-f]{16}$/);
+    expect(second).toBe(first);
+    expect(third).not.toBe(first);
+    const [started] = await run.history({ types: ["child_started"] });
+    expect(started?.inputHash).toBe(first);
+    await t.close();
+  });
 });

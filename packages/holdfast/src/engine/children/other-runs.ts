@@ -9,7 +9,9 @@
  *  K3. A child that the same worker has executed tells its parent at once, and owes its end until the parent has recorded it.
  *  K4. A child that the code has given up is closed by a commit (`closes`), which also refuses a start that is still on its way.
  */
+
 import { closeReason } from "../../calls/close-reason.ts";
+import { inputHash } from "../../calls/input-hash.ts";
 import { HoldfastError, isHoldfastError } from "../../errors/holdfast-error.ts";
 import { type EndedRun, endedRun, endName } from "../../model/ended-run.ts";
 import type { EventMeta, HistoryEvent } from "../../model/event.ts";
@@ -199,8 +201,11 @@ export class OtherRuns implements NearParent {
     switch (answer.outcome) {
       case "created": {
         const { runId, id, workflow, version, status } = answer.run;
-        if (!child.begun)
-          this.#run.push({ type: "child_started", op: op.id, meta: { child: { runId, id, workflow, version } } });
+        if (!child.begun) {
+          const hash = child.input ? { inputHash: inputHash(child.input) } : {};
+          const meta = { child: { runId, id, workflow, version }, ...hash };
+          this.#run.push({ type: "child_started", op: op.id, meta });
+        }
         this.#host.near.enter(this.#run.runId, this);
         this.#open += 1;
         if (this.#host.near.holds(runId)) {
