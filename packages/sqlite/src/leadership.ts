@@ -11,7 +11,8 @@ const TAKE = `
   on conflict (one) do update set worker_key = excluded.worker_key, since = excluded.since`;
 
 const STEP_DOWN_OFFLINE = `
-  delete from holdfast_leader where worker_key in (select worker_key from holdfast_workers where status = ?)`;
+  delete from holdfast_leader where one = 1
+     and (select w.status from holdfast_workers w where w.worker_key = holdfast_leader.worker_key) = ?`;
 
 const NEXT = "select next_at as nextAt from holdfast_schedules where next_at > ? order by next_at limit 1";
 const ANY_WAITING = "select 1 as yes from holdfast_schedules where waits > 0 limit 1";
