@@ -84,7 +84,7 @@ export class Operator {
   /** Of any run, at any place; for some time it does what it likes. */
   async #fork(dice: Dice): Promise<void> {
     const { state, time } = this.#params;
-    const runs = [...state.runs.values()].filter(({ forkedFrom, lineage }) => !forkedFrom && !lineage);
+    const runs = [...state.runs.values()].filter(({ forkedFrom }) => !forkedFrom);
     if (runs.length === 0) return;
     const { id, eventCount } = runs[dice.int(0, runs.length - 1)] as RunRecord;
     const before = dice.int(1, eventCount + 1);

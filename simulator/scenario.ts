@@ -111,9 +111,8 @@ export class Scenario {
     const { operatorMs } = this.#configuration.workload;
     const cancelable = new Set(this.#plan.runs.flatMap(({ id, cancelAtMs }) => (cancelAtMs === undefined ? [] : [id])));
     if (operatorMs > 0) this.#operator.begin(operatorMs, cancelable, () => this.#healed);
-    const { forksMs, talks } = this.#configuration.workload;
-    // What a fork says to other runs, nobody expects of it.
-    if (forksMs > 0 && !talks)
+    const { forksMs } = this.#configuration.workload;
+    if (forksMs > 0)
       this.#operator.beginForks(forksMs, new Dice(`forks ${this.#configuration.seed}`), () => this.#healed);
     this.#timekeeper.begin(() => this.#healed);
     this.#trouble.start();
@@ -345,7 +344,7 @@ export class Scenario {
       earlyNotes: this.#store.talkWatch.earlyNotes,
       openDebts: quiet ? this.#store.talkWatch.open : [],
       updateAnswers: talkers.updates,
-      queryAnswers: talkers.queries,
+      queryAnswers: talkers.queries.filter(({ sketch }) => own(sketch)),
       meddlings: talkers.meddlings,
       scheduleFaults: this.#store.scheduleWatch.faults,
       operationFaults: [...this.#store.operationWatch.faults, ...this.#operator.faults],
