@@ -14,6 +14,7 @@ import {
   type StorePatience,
   untilAnswered,
 } from "../calls/store-retry.ts";
+import { Turns } from "../calls/turns.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
 import type { HistoryEvent } from "../model/event.ts";
 import { newRunId, uuidV7 } from "../model/ids.ts";
@@ -41,6 +42,8 @@ export class ClientCore {
   readonly starts: Batcher<StartItem, StartOutcome>;
   readonly messages: Batcher<DeliverMessage, DeliverOutcome>;
   readonly life: Lifetime;
+  /** Changes of a schedule, by its id. */
+  readonly scheduleTurns = new Turns();
   /** Pays what runs come to owe to others because of calls of this client, and of its workers. */
   readonly payer: Payer;
   /** What a worker of this client knows about a run that it holds. */

@@ -18,8 +18,10 @@ import {
   oneOf,
   requireDuration,
   requireName,
+  requireOwnName,
   requireTimeout,
 } from "../errors/option-checks.ts";
+import { isBatchNamespace } from "../model/batch.ts";
 import { type Duration, formatDuration } from "../model/duration.ts";
 import { EMPTY_PAYLOAD } from "../model/payload.ts";
 import type { NewRun } from "../model/run.ts";
@@ -60,7 +62,8 @@ export function newRun(core: ClientCore, known: KnownWorkflows, start: Start): N
   const { workflow, input, options } = start;
   if (typeof workflow !== "string") requireWorkflow(workflow, "start: the first argument");
   const name = typeof workflow === "string" ? workflow : workflow.name;
-  requireName(name, "workflow name");
+  if (isBatchNamespace(core.namespace)) requireName(name, "workflow name");
+  else requireOwnName(name, "workflow name");
   const where = `start of workflow "${name}"`;
   checkOptions(options, START_OPTIONS, where);
   // The options of a definition were checked when it was made.

@@ -5,6 +5,9 @@ import { HoldfastError } from "./holdfast-error.ts";
 import { isPlainObject, type OptionCheck } from "./option-checks.ts";
 import { shownValue } from "./shown-value.ts";
 
+/** What Holdfast itself says about a run: which schedule has started it, and for which time. */
+const RESERVED_PREFIX = "holdfast.";
+
 export function assertAttributes(attributes: Attributes, where: string): void {
   if (!isPlainObject(attributes))
     throw new HoldfastError("invalid_option", `${where}: the attributes are ${shownValue(attributes)}, not an object.`);
@@ -25,11 +28,15 @@ export function assertAttributes(attributes: Attributes, where: string): void {
   }
 }
 
-/** Throws if one run would have more or larger attributes than it may. They must have passed `assertAttributes`. */
+/**
+ * Throws if one run would have more or larger attributes than it may. They must have passed `assertAttributes`. What Holdfast itself
+ * says about a run does not count.
+ */
 export function limitAttributes(attributes: Attributes, where: string): void {
   let count = 0;
   let bytes = 0;
   for (const key in attributes) {
+    if (key.startsWith(RESERVED_PREFIX)) continue;
     count += 1;
     bytes += Buffer.byteLength(key) + Buffer.byteLength(String(attributes[key]));
   }
@@ -46,9 +53,6 @@ export function limitAttributes(attributes: Attributes, where: string): void {
     { data: { where, option: "attributes", count, bytes } },
   );
 }
-
-/** What Holdfast itself says about a run: which schedule has started it, and for which time. */
-const RESERVED_PREFIX = "holdfast.";
 
 /** The same for attributes that somebody sets. */
 export function assertOwnAttributes(attributes: Attributes, where: string): void {

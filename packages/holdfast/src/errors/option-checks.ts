@@ -211,12 +211,12 @@ export function requireDuration(duration: Duration, where: string, option: strin
 }
 
 /** The same for the longest that a run may take. */
-export function requireTimeout(timeout: Duration, where: string): number {
-  const ms = requireDuration(timeout, where, "timeout");
+export function requireTimeout(timeout: Duration, where: string, option = "timeout"): number {
+  const ms = requireDuration(timeout, where, option);
   if (ms > 0) return ms;
   throw invalidOption(
     where,
-    "timeout",
+    option,
     `is ${shownValue(timeout)}, which leaves the run no time at all. Give it a longer one, or leave it out for no limit`,
   );
 }

@@ -1,6 +1,7 @@
 /** Changes of a schedule: read, judged, written if nobody has changed it meanwhile, and otherwise read again. */
 import { nextAfter } from "../../calendar/index.ts";
 import { missedBetween } from "../../calls/scheduled-runs.ts";
+import { isTransient, lockedMs, pause } from "../../calls/store-retry.ts";
 import { HoldfastError } from "../../errors/holdfast-error.ts";
 import { waitsOf } from "../../model/decisions/schedule.ts";
 import type { Schedule, ScheduleDecision, ScheduleState } from "../../model/schedule.ts";
@@ -27,19 +28,32 @@ export async function storeNow(core: ClientCore): Promise<number> {
 
 export type Change = Omit<PutSchedule, "namespace" | "id" | "revision" | "next">;
 
-/** `change` is called again if somebody else, such as the leader, was faster; undefined: nothing is to be changed. */
-export async function changeSchedule(
+/**
+ * `change` is called again if somebody else, such as the leader, was faster; undefined: nothing is to be changed. Changes by this
+ * client take turns: if all of them raced, only one would succeed each time.
+ */
+export function changeSchedule(
   core: ClientCore,
   id: string,
   change: (schedule: Schedule) => Change | undefined | Promise<Change | undefined>,
 ): Promise<PutScheduleOutcome | undefined> {
-  for (;;) {
+  return core.scheduleTurns.take(id, () => changeInTurn(core, id, change), isTransient);
+}
+
+async function changeInTurn(
+  core: ClientCore,
+  id: string,
+  change: (schedule: Schedule) => Change | undefined | Promise<Change | undefined>,
+): Promise<PutScheduleOutcome | undefined> {
+  for (let tries = 1; ; tries++) {
     const schedule = await readSchedule(core, id);
     const wanted = await change(schedule);
     if (wanted === undefined) return undefined;
     const { namespace, revision } = schedule;
     const outcome = await putSchedule(core, { namespace, id, revision, next: core.newId(), ...wanted });
     if (outcome.outcome === "written") return outcome;
+    // The leader comes in between once; whoever does it more often is one of many.
+    if (tries > 1) await pause({ ...core.ports, life: core.life }, lockedMs(core.ports.random, tries - 1));
   }
 }
 

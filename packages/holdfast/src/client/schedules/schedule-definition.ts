@@ -1,13 +1,11 @@
 /** From the options of a schedule to what the store keeps of it. */
 import { readSpec } from "../../calendar/index.ts";
-import type { AnyWorkflow } from "../../define/definitions.ts";
-import { limitAttributes } from "../../errors/attribute-checks.ts";
-import { requireTimeout } from "../../errors/option-checks.ts";
-import type { Attributes } from "../../model/event.ts";
+import { type AnyWorkflow, requireWorkflow } from "../../define/definitions.ts";
 import type { Payload } from "../../model/payload.ts";
-import { type Schedule, type ScheduleDefinition, scheduleAttributes } from "../../model/schedule.ts";
+import type { Schedule, ScheduleDefinition } from "../../model/schedule.ts";
 import type { ClientCore } from "../client-core.ts";
 import { type KnownWorkflows, newRun } from "../new-run.ts";
+import type { ScheduleHost } from "./schedule-handle.ts";
 import {
   rulesOf,
   type ScheduleOptions,
@@ -29,7 +27,8 @@ export async function defined(
 ): Promise<DefinedSchedule> {
   const { workflow, input } = options;
   const spec = readSpec(options, "schedules.create");
-  const { input: bytes, ...starts } = await startsOf(core, known, options.id, { ...options, workflow, input });
+  const given = { ...options, workflow, input };
+  const { input: bytes, ...starts } = await startsOf(core, known, "schedules.create", given);
   return { definition: { spec, ...starts, ...rulesOf(options), by: null }, input: bytes };
 }
 
@@ -42,13 +41,13 @@ type Starts = Pick<
 async function startsOf(
   core: ClientCore,
   known: KnownWorkflows,
-  id: string,
+  where: string,
   given: Pick<ScheduleRules, "version" | "options"> & { workflow: AnyWorkflow | string; input: unknown },
 ): Promise<Starts> {
   const { workflow, input, version } = given;
+  if (typeof workflow !== "string") requireWorkflow(workflow, `${where}: workflow`);
   const options = { ...given.options, ...(version === undefined ? {} : { version }) };
   const run = await newRun(core, known, { workflow, input, options });
-  limit(id, run.attributes);
   return {
     workflow: run.workflow,
     version: version ?? null,
@@ -61,60 +60,73 @@ async function startsOf(
   };
 }
 
-/** Its runs have two attributes more. */
-function limit(id: string, attributes: Attributes): void {
-  limitAttributes({ ...attributes, ...scheduleAttributes(id, 0) }, `schedule "${id}"`);
-}
-
+/**
+ * The schedule after an update. A new input is checked against the schema of the workflow, and an input that stays against that of a
+ * workflow or version that the update names, as far as this client knows the workflow and can read the input.
+ */
 export async function updated(
-  core: ClientCore,
-  known: KnownWorkflows,
-  { id, definition: before, input }: Schedule,
+  host: Pick<ScheduleHost, "core" | "known" | "named">,
+  schedule: Schedule,
   update: ScheduleUpdate,
 ): Promise<DefinedSchedule> {
+  const { definition: before } = schedule;
   const spec = updatedSpec(before.spec, update) ?? before.spec;
   const rules = updatedRules(before, update);
-  if (!["workflow", "input", "version", "options"].some((option) => Object.hasOwn(update, option)))
-    return { definition: { ...before, spec, ...rules }, input };
-  const { queue, priority, attributes, timeoutMs } = before;
-  const timeout = timeoutMs === null ? {} : { timeout: { milliseconds: timeoutMs } };
+  const has = (option: keyof ScheduleUpdate): boolean => Object.hasOwn(update, option);
+  if (!(["workflow", "input", "version", "options"] as const).some(has))
+    return { definition: { ...before, spec, ...rules }, input: schedule.input };
+  const version = has("version") ? update.version : (before.version ?? undefined);
   const workflow = update.workflow ?? before.workflow;
-  const options = Object.hasOwn(update, "options")
-    ? (update.options ?? {})
-    : { queue, priority, attributes, ...timeout };
-  const version = Object.hasOwn(update, "version") ? update.version : (before.version ?? undefined);
-  // An input that stays was checked before, and may be of another encoding.
-  const checked = Object.hasOwn(update, "input");
-  const given = { workflow: checked ? workflow : nameOf(workflow), input: update.input, options };
-  const found = checked ? known : () => undefined;
-  const { input: bytes, ...starts } = await startsOf(core, found, id, {
-    ...given,
+  if (typeof workflow !== "string") requireWorkflow(workflow, "schedules.update: workflow");
+  const definition = typeof workflow === "string" ? found(host, workflow, version, before) : workflow;
+  const kept = has("workflow") || has("version") ? keptInput(host.core, schedule) : undefined;
+  const input = has("input") ? { value: update.input } : kept;
+  const unchecked = definition && { ...definition, inputSchema: undefined };
+  const known = (): AnyWorkflow | undefined => (input ? definition : unchecked);
+  const { input: bytes, ...starts } = await startsOf(host.core, known, "schedules.update", {
+    workflow: typeof workflow === "string" ? workflow : workflow.name,
+    input: input?.value,
+    options: has("options") ? (update.options ?? {}) : optionsOf(before),
     ...(version === undefined ? {} : { version }),
   });
-  const definition = typeof workflow === "string" ? known(workflow, version) : workflow;
-  const own = checked || !definition ? starts : { ...starts, ...defaultsOf(definition, options, version) };
-  return { definition: { ...before, spec, ...own, ...rules }, input: checked ? bytes : input };
+  const other = starts.workflow !== before.workflow || starts.fallbackVersion !== before.fallbackVersion;
+  // What a schema makes of an input is not given to the same schema again.
+  const isNew = has("input") || (other && input !== undefined && definition?.inputSchema !== undefined);
+  return { definition: { ...before, spec, ...starts, ...rules }, input: isNew ? bytes : schedule.input };
 }
 
-function nameOf(workflow: AnyWorkflow | string): string {
-  return typeof workflow === "string" ? workflow : workflow.name;
-}
-
-/** What the options leave to the workflow. */
-function defaultsOf(
-  definition: AnyWorkflow,
-  options: NonNullable<ScheduleRules["options"]>,
+function found(
+  { known, named }: Pick<ScheduleHost, "known" | "named">,
+  name: string,
   version: string | undefined,
-): Partial<Starts> {
-  return {
-    fallbackVersion: version ?? definition.version,
-    queue: options.queue ?? definition.queue,
-    priority: options.priority ?? definition.priority ?? 0,
-    timeoutMs:
-      options.timeout === undefined
-        ? (definition.timeoutMs ?? null)
-        : requireTimeout(options.timeout, "schedules.update"),
-  };
+  { fallbackVersion }: ScheduleDefinition,
+): AnyWorkflow | undefined {
+  return known(name, version) ?? named.get(workflowKey(name, version ?? fallbackVersion));
+}
+
+/** The input that stays; undefined if this client cannot decode it. */
+function keptInput({ ports }: ClientCore, { input }: Schedule): { readonly value: unknown } | undefined {
+  try {
+    return { value: ports.codec.decode(input) };
+  } catch {
+    return undefined;
+  }
+}
+
+function optionsOf({ queue, priority, attributes, timeoutMs }: ScheduleDefinition): ScheduleRules["options"] & object {
+  return { queue, priority, attributes, ...(timeoutMs === null ? {} : { timeout: { milliseconds: timeoutMs } }) };
+}
+
+/** Notes a workflow that a call has named: later updates by this client are checked against its schema. */
+export function noteWorkflow({ named }: Pick<ScheduleHost, "named">, workflow: unknown): void {
+  if (typeof workflow !== "object" || workflow === null) return;
+  const definition = workflow as AnyWorkflow;
+  named.set(workflowKey(definition.name, definition.version), definition);
+}
+
+/** Names have no control characters. */
+function workflowKey(name: string, version: string): string {
+  return `${name}\n${version}`;
 }
 
 function updatedRules(before: ScheduleDefinition, update: ScheduleUpdate): Partial<ScheduleDefinition> {

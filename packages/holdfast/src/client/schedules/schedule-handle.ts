@@ -1,5 +1,6 @@
 import { upcoming } from "../../calendar/index.ts";
 import { scheduledStart } from "../../calls/scheduled-runs.ts";
+import type { AnyWorkflow } from "../../define/definitions.ts";
 import { checkOptions, type OptionChecks, requireOptions, wholeNumber } from "../../errors/option-checks.ts";
 import { failuresAfter, isOpen } from "../../model/decisions/schedule.ts";
 import { SCHEDULE_ATTRIBUTE, scheduledRunId } from "../../model/schedule.ts";
@@ -10,7 +11,7 @@ import type { KnownWorkflows } from "../new-run.ts";
 import type { RunHandle, StartedRun } from "../run-handle.ts";
 import { backfillSchedule } from "./backfill.ts";
 import { changeSchedule, readSchedule, redefined, scheduleNotFound, storeNow } from "./schedule-change.ts";
-import { updated } from "./schedule-definition.ts";
+import { noteWorkflow, updated } from "./schedule-definition.ts";
 import {
   type BackfillOptions,
   type BackfillProgress,
@@ -26,6 +27,8 @@ import { describeSchedule, type ScheduleDescription } from "./schedule-view.ts";
 export interface ScheduleHost {
   readonly core: ClientCore;
   readonly known: KnownWorkflows;
+  /** The workflows that schedules of this client were given, by name and version. */
+  readonly named: Map<string, AnyWorkflow>;
   /** A handle of a run that exists. */
   readonly handle: (id: string, run: StartedRun) => RunHandle;
   /** The test engine advances its clock while a caller waits. */
@@ -72,13 +75,15 @@ export class ScheduleHandle {
   }
 
   /** Changes it. Runs that were started stay as they are, and so do its decisions. */
+  update<D extends AnyWorkflow | string = string>(patch: ScheduleUpdate<D>): Promise<void>;
   async update(patch: ScheduleUpdate): Promise<void> {
-    const { core, known } = this.#host;
+    const { core } = this.#host;
     requireOptions(patch, UPDATE_OPTIONS, "schedules.update");
     await changeSchedule(core, this.id, async (schedule) => {
-      const changed = await updated(core, known, schedule, patch);
+      const changed = await updated(this.#host, schedule, patch);
       return redefined(schedule, changed, await storeNow(core));
     });
+    noteWorkflow(this.#host, patch.workflow);
   }
 
   /** Nothing is started until it is resumed. Times that come meanwhile are not made up for. */

@@ -7,7 +7,6 @@ import {
   invalidOption,
   isBoolean,
   isDate,
-  isDuration,
   isFunction,
   isName,
   type OptionCheck,
@@ -17,6 +16,7 @@ import {
   requireDuration,
   requireId,
   requireReason,
+  requireTimeout,
   wholeNumber,
 } from "../../errors/option-checks.ts";
 import { shownValue } from "../../errors/shown-value.ts";
@@ -109,12 +109,16 @@ export interface ScheduleRules {
 
 /** Options of `hf.schedules.create`. */
 export type ScheduleOptions<D extends AnyWorkflow | string = AnyWorkflow | string> = ScheduleTimes &
+  SomeTimes &
   ScheduleRules & {
     /** Its id. The runs have the ids `<id>@<time>`. */
     readonly id: string;
     /** What it starts: a workflow, or the name of one. */
     readonly workflow: D;
   } & ScheduledInput<D>;
+
+/** At least one of the three says when. */
+export type SomeTimes = { [K in "cron" | "every" | "at"]: Required<Pick<ScheduleTimes, K>> }["cron" | "every" | "at"];
 
 /** The input of the runs; it may be left out if the workflow takes none. */
 export type ScheduledInput<D> = D extends AnyWorkflow
@@ -126,9 +130,14 @@ export type ScheduledInput<D> = D extends AnyWorkflow
 /**
  * What `update` changes. An option that is `undefined` is removed, and its default counts again; one that is left out stays.
  */
-export type ScheduleUpdate = {
+export type ScheduleUpdate<D extends AnyWorkflow | string = AnyWorkflow | string> = {
   readonly [K in keyof (ScheduleTimes & ScheduleRules)]?: (ScheduleTimes & ScheduleRules)[K] | undefined;
-} & { readonly input?: unknown; readonly workflow?: AnyWorkflow | string };
+} & {
+  /** What it starts: a workflow, or the name of one. */
+  readonly workflow?: D;
+  /** The input of the runs. */
+  readonly input?: D extends AnyWorkflow ? InputOf<D> : unknown;
+};
 
 /** Options of `pause` and `resume` of a schedule. */
 export interface SchedulePauseOptions {
@@ -195,7 +204,7 @@ const isNote: OptionCheck = (value, where, option) => requireReason(value, where
 const STARTS: OptionChecks<ScheduledStartOptions> = {
   queue: isName("queue name"),
   priority: isPriority,
-  timeout: isDuration,
+  timeout: (value, where, option) => void requireTimeout(value as Duration, where, option),
   attributes: isAttributes,
 };
 
@@ -234,7 +243,7 @@ const isScheduleId: OptionCheck = (value, where) => {
   requireScheduleId(value);
   if ((value as string).length <= SCHEDULE_ID_LENGTH_MAX) return;
   const fault = `has ${(value as string).length} characters; the limit is ${SCHEDULE_ID_LENGTH_MAX}, because the ids of its runs are longer`;
-  throw new HoldfastError("invalid_name", `${where}: the id of the schedule ${fault}.`);
+  throw new HoldfastError("invalid_name", `${where}: the id of the schedule ${fault}.`, { data: { id: value } });
 };
 
 export function requireScheduleId(id: unknown): asserts id is string {

@@ -8,7 +8,7 @@ import type { PutScheduleOutcome, ScheduleRef } from "../../ports/store.ts";
 import type { RunPage } from "../list-runs.ts";
 import type { RunHandle } from "../run-handle.ts";
 import { firstState, readSchedule, storeNow } from "./schedule-change.ts";
-import { type DefinedSchedule, defined } from "./schedule-definition.ts";
+import { type DefinedSchedule, defined, noteWorkflow } from "./schedule-definition.ts";
 import { ScheduleHandle, type ScheduleHost, type ScheduleRunsOptions } from "./schedule-handle.ts";
 import {
   type BackfillOptions,
@@ -33,8 +33,8 @@ const LIST_LIMIT_DEFAULT = 100;
 export class Schedules {
   readonly #host: ScheduleHost;
 
-  constructor(host: ScheduleHost) {
-    this.#host = host;
+  constructor(host: Omit<ScheduleHost, "named">) {
+    this.#host = { ...host, named: new Map() };
   }
 
   /** Creates a schedule. Resolves when it is durable. An id that exists is refused with `schedule_already_exists`. */
@@ -58,7 +58,10 @@ export class Schedules {
       return outcomes[0] as PutScheduleOutcome;
     });
     // An earlier send whose answer was lost may have created it, and the leader has fired it since.
-    if (outcome === "written" || (sends > 1 && (await this.#isSame(put)))) return this.get(id);
+    if (outcome === "written" || (sends > 1 && (await this.#isSame(put)))) {
+      noteWorkflow(this.#host, options.workflow);
+      return this.get(id);
+    }
     const message = `Schedule "${id}" already exists. Change it with hf.schedules.update("${id}", …), or choose another id.`;
     throw new HoldfastError("schedule_already_exists", message, { data: { id, namespace } });
   }
@@ -98,7 +101,7 @@ export class Schedules {
   }
 
   /** Changes a schedule. */
-  update(id: string, patch: ScheduleUpdate): Promise<void> {
+  update<D extends AnyWorkflow | string = string>(id: string, patch: ScheduleUpdate<D>): Promise<void> {
     return this.get(id).update(patch);
   }
 
