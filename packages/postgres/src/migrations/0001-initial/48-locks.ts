@@ -46,7 +46,7 @@ set plan_cache_mode = force_generic_plan
 set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off as $$
 declare
   v_name record; v_lock record; v_run record; v_free int; v_fence bigint; v_stuck boolean; v_now bigint;
-  v_busy text[] := '{}'; v_lines text[] := '{}'; v_due uuid[] := '{}';
+  v_given bigint[]; v_busy text[] := '{}'; v_lines text[] := '{}'; v_due uuid[] := '{}';
 begin
   for v_name in
     select k.namespace, k.name, hashtextextended(current_schema() || E'\n' || k.namespace || E'\n' || k.name, 0) as place
@@ -60,6 +60,8 @@ begin
     perform pg_advisory_xact_lock(v_name.place);
     v_now := now_ms();
     v_stuck := false;
+    -- Only these are deleted below. What is given back from here on may not be among the free places: it stays for whoever owes it.
+    v_given := array(select l.lock_no from locks l where l.namespace = v_name.namespace and l.name = v_name.name and l.given_back);
     -- The newest request says how many there may be; those that wait are newer than those that are granted.
     v_free := (select l.places from locks l where l.namespace = v_name.namespace and l.name = v_name.name
                   and l.fence is null and not l.given_back order by l.lock_no desc limit 1)
@@ -94,7 +96,10 @@ begin
       else v_lines := v_lines || hint_lines('i', array[v_run.held_by::text], array[v_lock.run_id]); end if;
     end loop;
     if v_stuck then v_busy := v_busy || (v_name.namespace || E'\n' || v_name.name);
-    else delete from locks l where l.namespace = v_name.namespace and l.name = v_name.name and l.given_back; end if;
+    else
+      delete from locks l
+       where l.namespace = v_name.namespace and l.name = v_name.name and l.given_back and l.lock_no = any (v_given);
+    end if;
   end loop;
   select string_agg(case when l.run_id is null then 'x' when l.fence is not null then 'g'
                          when l.namespace || E'\n' || l.name = any (v_busy) then 'b' else 'w' end, '' order by a.i),
