@@ -75,9 +75,8 @@ export class ScheduleHandle {
   async update(patch: ScheduleUpdate): Promise<void> {
     const { core, known } = this.#host;
     requireOptions(patch, UPDATE_OPTIONS, "schedules.update");
-    const now = await storeNow(core);
     await changeSchedule(core, this.id, async (schedule) =>
-      redefined(schedule, await updated(core, known, schedule, patch), now),
+      redefined(schedule, await updated(core, known, schedule, patch), await storeNow(core)),
     );
   }
 
@@ -94,11 +93,10 @@ export class ScheduleHandle {
   async #setPaused(paused: boolean, options: SchedulePauseOptions, where: string): Promise<void> {
     checkOptions(options, PAUSE_OPTIONS, where);
     const { core } = this.#host;
-    const now = await storeNow(core);
-    await changeSchedule(core, this.id, (schedule) => {
+    await changeSchedule(core, this.id, async (schedule) => {
       const { definition, input } = schedule;
-      const note = options.note ?? definition.note;
-      return redefined(schedule, { definition: { ...definition, paused, note, by: options.by ?? null }, input }, now);
+      const after = { ...definition, paused, note: options.note ?? definition.note, by: options.by ?? null };
+      return redefined(schedule, { definition: after, input }, await storeNow(core));
     });
   }
 
@@ -128,7 +126,7 @@ export class ScheduleHandle {
   }
 
   /**
-   * Starts a run for each time from `from` to `to` (both included) that has none. Resolves when all of them have started, or wait
+   * Starts a run for each time from `from` to `to` (both included) that has passed and has none. Resolves when all of them have started, or wait
    * in the schedule for the end of the open run.
    */
   backfill(options: BackfillOptions): Promise<BackfillProgress> {
