@@ -233,7 +233,7 @@ export class Process {
       steps: this.#steps(),
       ...(environment ? { environment } : {}),
     };
-    this.client = new Client(ports, "default", async () => {});
+    this.client = new Client(ports, "default", async () => {}, cluster.lookMs);
   }
 
   makeWorker(options: WorkerOptions): Worker {
@@ -285,7 +285,13 @@ export class Cluster {
     warn() {},
     error: (fields, message) => void this.errors.push(`${message} ${JSON.stringify(fields)}`),
   };
+  /** How often clients look for what no hint has told them of; undefined: as often as they do by themselves. */
+  readonly lookMs: number | undefined;
   #processes = 0;
+
+  constructor({ lookMs }: { readonly lookMs?: number } = {}) {
+    this.lookMs = lookMs;
+  }
 
   /** Ids of workers are UUIDs in every call, whatever state the worker is in. */
   readonly checksIds: StoreHook = (method, params, next) => {
