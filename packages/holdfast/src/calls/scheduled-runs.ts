@@ -1,6 +1,7 @@
 /** The runs of schedules, and the changes of a schedule that start them: shared by the leader, triggers and backfills. */
 import { jitterMs, latestBetween, nextAfter, timesBetween } from "../calendar/index.ts";
 import { isOpen, type JudgedTimes } from "../model/decisions/schedule.ts";
+import { formatDuration } from "../model/duration.ts";
 import {
   type Schedule,
   type ScheduleDecision,
@@ -29,10 +30,11 @@ export function dueTimes({ definition, state }: Pick<Schedule, "definition" | "s
   const earliest = catchUpWindowMs === null ? nextAt : Math.max(nextAt, now - catchUpWindowMs);
   const times = latestBetween(spec, earliest - 1, now, catchUpMax);
   const firstKept = times[0] ?? now + 1;
+  // Without a window, only the number can have left times out.
   const why =
-    firstKept > earliest && times.length === catchUpMax
+    catchUpWindowMs === null || (firstKept > earliest && times.length === catchUpMax)
       ? `only the latest ${catchUpMax} are made up for`
-      : `the catch-up window is ${catchUpWindowMs} ms`;
+      : `the catch-up window is ${formatDuration(catchUpWindowMs)}`;
   const missed = missedBetween(spec, nextAt, firstKept - 1, why);
   return { times, missed, nextAt: nextAfter(spec, now) };
 }

@@ -235,7 +235,7 @@ export class Process {
       ...(environment ? { environment } : {}),
       ...(cluster.telemetry ? { telemetry: cluster.telemetry } : {}),
     };
-    this.client = new Client(ports, "default", async () => {});
+    this.client = new Client(ports, "default", async () => {}, cluster.lookMs);
   }
 
   makeWorker(options: WorkerOptions): Worker {
@@ -289,7 +289,13 @@ export class Cluster {
   };
   /** Of the processes that are made from now on. */
   telemetry: Telemetry | undefined;
+  /** How often clients look for what no hint has told them of; undefined: as often as they do by themselves. */
+  readonly lookMs: number | undefined;
   #processes = 0;
+
+  constructor({ lookMs }: { readonly lookMs?: number } = {}) {
+    this.lookMs = lookMs;
+  }
 
   /** Ids of workers are UUIDs in every call, whatever state the worker is in. */
   readonly checksIds: StoreHook = (method, params, next) => {

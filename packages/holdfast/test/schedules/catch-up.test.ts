@@ -58,7 +58,10 @@ describe("times that nobody could fire", () => {
     const s = await t.client.schedules.create({ id: "s", workflow: report, every: "1h", overlap: "allow", catchUp });
     await away(t, "5h");
     expect(fired.sort()).toEqual(["14:00", "15:00"]);
-    expect((await s.describe()).decisions[0]).toMatchObject({ what: "missed" });
+    expect((await s.describe()).decisions[0]).toMatchObject({
+      what: "missed",
+      reason: "3 times up to 2026-03-02T13:00:00.000Z: the catch-up window is 1h 30m",
+    });
     await t.close();
   });
 
@@ -111,6 +114,18 @@ describe("a backfill", () => {
     expect(told.slice(0, 2)).toEqual([50, 100]);
     await t.clock.advance("30m");
     expect(fired).toHaveLength(hours);
+    await t.close();
+  });
+
+  test("leaves times that have not come yet to the schedule", async () => {
+    const { t, fired, report } = await engine();
+    const s = await t.client.schedules.create({ id: "s", workflow: report, every: "1h" });
+    const to = new Date("2026-03-02T13:00Z");
+    expect(await s.backfill({ from: new Date("2026-03-02T09:00Z"), to })).toMatchObject({ times: 2 });
+    await t.clock.advance("1m");
+    expect(fired).toEqual(["09:00", "10:00"]);
+    await t.clock.advance("1h");
+    expect(fired).toEqual(["09:00", "10:00", "11:00"]);
     await t.close();
   });
 

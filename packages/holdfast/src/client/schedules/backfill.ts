@@ -6,7 +6,7 @@ import { invalidOption, requireOptions } from "../../errors/option-checks.ts";
 import { judgeTimes } from "../../model/decisions/schedule.ts";
 import { BUFFERED_MAX, type OverlapPolicy, type Schedule, scheduledId } from "../../model/schedule.ts";
 import type { ClientCore } from "../client-core.ts";
-import { changeSchedule, readSchedule } from "./schedule-change.ts";
+import { changeSchedule, readSchedule, storeNow } from "./schedule-change.ts";
 import { BACKFILL_OPTIONS, type BackfillOptions, type BackfillProgress } from "./schedule-options.ts";
 
 const BATCH_SIZE = 50;
@@ -22,8 +22,9 @@ export async function backfillSchedule(
   requireOptions(options, BACKFILL_OPTIONS, where);
   for (const option of ["from", "to"] as const)
     if (options[option] === undefined) throw invalidOption(where, option, "is missing: say from when to when");
-  const to = options.to.getTime();
-  if (to < options.from.getTime()) throw invalidOption(where, "to", "is before from");
+  if (options.to.getTime() < options.from.getTime()) throw invalidOption(where, "to", "is before from");
+  // Times to come are the leader's.
+  const to = Math.min(options.to.getTime(), await storeNow(core));
   const { definition } = await readSchedule(core, id);
   const overlap = options.overlap ?? (definition.overlap === "allow" ? "allow" : "buffer-all");
   let progress: BackfillProgress = { times: 0, started: 0, buffered: 0, skipped: 0, at: null };

@@ -80,7 +80,8 @@ export function firstState({ definition }: DefinedSchedule, now: number): Schedu
 
 /**
  * The change to another definition. A schedule that is paused has no next time; one that is resumed, or whose times have changed,
- * has its first time from now on. Times that were due before, and that nobody had fired, are noted as missed.
+ * has its first time from now on. Times that were due before, and that nobody had fired, are noted as missed. `now` must have been
+ * read after the schedule: otherwise times that were skipped in between would be dealt with again.
  */
 export function redefined(schedule: Schedule, { definition, input }: DefinedSchedule, now: number): Change {
   const { definition: before, state } = schedule;

@@ -133,7 +133,7 @@ export class ScheduleHandle {
   }
 
   /**
-   * Starts a run for each time from `from` to `to` (both included) that has none. Resolves when all of them have started, or wait
+   * Starts a run for each time from `from` to `to` (both included) that has passed and has none. Resolves when all of them have started, or wait
    * in the schedule for the end of the open run.
    */
   backfill(options: BackfillOptions): Promise<BackfillProgress> {

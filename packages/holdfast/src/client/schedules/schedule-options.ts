@@ -157,7 +157,7 @@ export interface SchedulePauseOptions {
 export interface BackfillOptions {
   /** The first time that may be started. */
   readonly from: Date;
-  /** The last time that may be started. */
+  /** The last time that may be started. Times that have not come yet are not started. */
   readonly to: Date;
   /**
    * What to do while a run is open.

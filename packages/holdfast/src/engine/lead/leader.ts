@@ -13,7 +13,7 @@ import { passSchedules, type SchedulePassParams } from "./schedule-pass.ts";
 
 /** How often to look whether runs have ended that buffered times wait for, in case no hint announced it. */
 const WAITING_MS = 5_000;
-/** Where a time has come by our estimate of the store's clock, and not by the store's: how soon to look again. */
+/** Where a time has come by our estimate of the store's clock, or could not be dealt with just now: how soon to look again. */
 const EARLY_MS = 20;
 /** After a failure. */
 const OUTAGE_MS = 1_000;

@@ -6,7 +6,9 @@
  *      run id follows from the schedule and the time.
  *  S2. Whatever was not written is still due: a pass that dies, or whose answer is lost, is repeated by the next one.
  *  S3. A run that is to make way for a buffered time is stopped after the time is buffered, and again by later passes until it
- *      has ended: stopping it is idempotent.
+ *      has ended: stopping it is idempotent. If the time was not buffered after all, because somebody has changed the schedule or
+ *      deleted it, the run is left alone.
+ *  S4. A schedule that cannot be fired keeps no other from being fired.
  */
 import { dueTimes, putOf } from "../../calls/scheduled-runs.ts";
 import type { StoreTime } from "../../calls/store-time.ts";
@@ -38,8 +40,6 @@ export interface SchedulePassParams {
 }
 
 export interface PassResult extends Pick<DueSchedulesResult, "now" | "nextAt" | "waiting"> {
-  /** How many schedules were changed. */
-  readonly written: number;
   /** Something is left that another pass at once may do. */
   readonly more: boolean;
   /** The run ids of runs for whose end a buffered time waits, as far as this pass knows. */
@@ -51,32 +51,31 @@ interface Turn {
   readonly put: PutSchedule;
 }
 
+/** `refused`: the store does not take the change, whatever the schedule decides. */
+type TurnOutcome = PutScheduleOutcome["outcome"] | "refused";
+
 export async function passSchedules(params: SchedulePassParams): Promise<PassResult> {
   const sentAt = params.clock.monotonic();
   const due = await params.store.schedules.due({ limit: SCHEDULES_PER_PASS_MAX });
   params.storeTime.observe(due.now, sentAt);
   const turns = due.schedules.flatMap((schedule) => turnOf(params, schedule, due.now) ?? []);
-  let written = 0;
-  let moved = false;
-  for (const batch of batches(turns)) {
-    const outcomes = await write(params, batch);
-    report(params.log, batch, outcomes);
-    written += outcomes.filter(({ outcome }) => outcome === "written").length;
-    moved ||= outcomes.some(({ outcome }) => outcome !== "written");
-  }
-  const after = turns.map(({ schedule, put }) => ({ ...schedule, state: put.state }));
+  const outcomes: TurnOutcome[] = [];
+  for (const batch of batches(turns)) outcomes.push(...(await write(params, batch)));
+  const written = turns.filter((_, i) => outcomes[i] === "written");
+  const isLeft = outcomes.some((outcome) => outcome === "moved" || outcome === "busy");
+  const after = written.map(({ schedule, put }) => ({ ...schedule, state: put.state }));
   const untouched = due.schedules.filter((one) => !turns.some(({ schedule }) => schedule === one));
   const terminated = await stopOthers(params, [...after, ...untouched]);
-  const awaited = [...turns.flatMap(awaitedAfter), ...untouched.flatMap(({ open }) => open?.runId ?? [])];
+  const awaited = [...written.flatMap(awaitedAfter), ...untouched.flatMap(({ open }) => open?.runId ?? [])];
   const waiting = due.waiting || after.some(({ state }) => state.waits !== "no");
-  const nextAt = earliest([due.nextAt, ...after.map(({ state }) => state.nextAt)]);
+  // What was not written may still be due.
+  const nextAt = isLeft ? due.now : earliest([due.nextAt, ...after.map(({ state }) => state.nextAt)]);
   return {
     now: due.now,
     nextAt,
     waiting,
     awaited,
-    written,
-    more: terminated > 0 || (written > 0 && (due.more || moved)),
+    more: terminated > 0 || (written.length > 0 && due.more),
   };
 }
 
@@ -124,29 +123,37 @@ function* batches(turns: readonly Turn[]): Generator<readonly Turn[]> {
 }
 
 /** What the store refuses in a batch is written alone; a schedule that is refused alone fails, and goes on with its next time. */
-async function write(params: SchedulePassParams, batch: readonly Turn[]): Promise<readonly PutScheduleOutcome[]> {
+async function write(params: SchedulePassParams, batch: readonly Turn[]): Promise<readonly TurnOutcome[]> {
   try {
     const puts = batch.map(({ put }) => put);
-    return (await params.store.schedules.putIfRevision({ puts, announce: false })).outcomes;
+    const { outcomes } = await params.store.schedules.putIfRevision({ puts, announce: false });
+    report(params.log, batch, outcomes);
+    return outcomes.map(({ outcome }) => outcome);
   } catch (error) {
     if (!isHoldfastError(error, "store_refused")) throw error;
     const [only] = batch;
-    if (only && batch.length === 1) return write(params, [failed(only, error)]);
-    const outcomes: PutScheduleOutcome[] = [];
+    if (only && batch.length === 1) return writeFailed(params, only, error);
+    const outcomes: TurnOutcome[] = [];
     for (const turn of batch) outcomes.push(...(await write(params, [turn])));
     return outcomes;
   }
 }
 
-function failed({ schedule, put }: Turn, error: HoldfastError): Turn {
-  // Even the note is refused: a bug, which the caller reports.
-  if (put.starts.length === 0) throw error;
-  const { state } = schedule;
+async function writeFailed(
+  params: SchedulePassParams,
+  { schedule, put }: Turn,
+  error: HoldfastError,
+): Promise<readonly TurnOutcome[]> {
+  const { namespace, id, state } = schedule;
   const reason = error.message;
+  if (put.starts.length === 0) {
+    params.log.error({ namespace, schedule: id, error: reason }, "the store refuses what was decided about a schedule");
+    return ["refused"];
+  }
   const decided = put.decided.map((one) => (one.what === "fired" ? { ...one, what: "failed" as const, reason } : one));
   const { nextAt, buffered, waits } = put.state;
   const after = { ...state, nextAt, buffered, waits, failures: state.failures + 1, lastError: reason };
-  return { schedule, put: { ...put, starts: [], decided, state: after } };
+  return write(params, [{ schedule, put: { ...put, starts: [], decided, state: after } }]);
 }
 
 function report(log: Logger, batch: readonly Turn[], outcomes: readonly PutScheduleOutcome[]): void {
