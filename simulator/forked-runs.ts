@@ -14,9 +14,10 @@ export function withoutForks(all: readonly RunEvidence[]): {
   readonly forks: readonly RunEvidence[];
   readonly own: (one: About) => boolean;
 } {
-  const roots = new Set(all.filter(({ run }) => run.forkedFrom).map(({ run }) => run.runId));
-  const isFork = ({ run }: RunEvidence): boolean =>
-    roots.has(run.firstRunId) || roots.has(run.lineage?.root.runId ?? "");
+  const forked = new Set(all.filter(({ run }) => run.forkedFrom).map(({ run }) => run.runId));
+  // A child of a run that continues a fork has that one as its root.
+  const roots = new Set(all.filter(({ run }) => forked.has(run.firstRunId)).map(({ run }) => run.runId));
+  const isFork = ({ run }: RunEvidence): boolean => roots.has(run.runId) || roots.has(run.lineage?.root.runId ?? "");
   const forks = all.filter(isFork);
   const ids = new Set(forks.map(({ run }) => run.runId));
   return { runs: all.filter((one) => !isFork(one)), forks, own: ({ runId }) => runId === undefined || !ids.has(runId) };
