@@ -27,7 +27,10 @@ export async function storeNow(core: ClientCore): Promise<number> {
 
 export type Change = Omit<PutSchedule, "namespace" | "id" | "revision" | "next">;
 
-/** `change` is called again if somebody else, such as the leader, was faster; undefined: nothing is to be changed. */
+/**
+ * `change` is called again if somebody else, such as the leader, was faster; undefined: nothing is to be changed. The outcome is
+ * `written` or `taken`.
+ */
 export async function changeSchedule(
   core: ClientCore,
   id: string,
@@ -39,7 +42,7 @@ export async function changeSchedule(
     if (wanted === undefined) return undefined;
     const { namespace, revision } = schedule;
     const outcome = await putSchedule(core, { namespace, id, revision, next: core.newId(), ...wanted });
-    if (outcome.outcome === "written") return outcome;
+    if (outcome.outcome !== "moved") return outcome;
   }
 }
 

@@ -5,22 +5,24 @@
  *  S1. One run for each (schedule, time), even with several leaders: a change names the revision that it was judged by, and the
  *      run id follows from the schedule and the time.
  *  S2. Whatever was not written is still due: a pass that dies, or whose answer is lost, is repeated by the next one.
- *  S3. A run that is to make way for a buffered time is stopped after the time is buffered, and again by later passes until it
+ *  S3. A run that somebody else has started under the id of a time's run is none of the schedule's: it neither counts as its open
+ *      run, nor is it stopped. The store writes nothing if an id is taken, and the times are judged again.
+ *  S4. A run that is to make way for a buffered time is stopped after the time is buffered, and again by later passes until it
  *      has ended: stopping it is idempotent.
  */
-import { dueTimes, putOf } from "../../calls/scheduled-runs.ts";
+import { dueTimes, putOf, takenTimes } from "../../calls/scheduled-runs.ts";
 import type { StoreTime } from "../../calls/store-time.ts";
 import { toErrorRecord } from "../../errors/error-record.ts";
 import { HoldfastError, isHoldfastError } from "../../errors/holdfast-error.ts";
-import { judgeTimes, mustStop } from "../../model/decisions/schedule.ts";
+import { judgeTimes, stopPolicy } from "../../model/decisions/schedule.ts";
 import { sentMessageId, uuidV7 } from "../../model/ids.ts";
 import { DEFAULT_LIMITS, type Limits } from "../../model/limits.ts";
 import { messageFrom } from "../../model/operator-notes.ts";
-import type { Schedule } from "../../model/schedule.ts";
+import { type IdOwner, type Schedule, scheduleOf } from "../../model/schedule.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Logger } from "../../ports/logger.ts";
 import type { Random } from "../../ports/random.ts";
-import type { DueSchedulesResult, PutSchedule, PutScheduleOutcome, Store } from "../../ports/store.ts";
+import type { DueSchedulesResult, PutSchedule, Store } from "../../ports/store.ts";
 
 /** How many schedules a pass reads, and how many starts one call writes. */
 export const SCHEDULES_PER_PASS_MAX = 250;
@@ -48,6 +50,10 @@ export interface PassResult extends Pick<DueSchedulesResult, "now" | "nextAt" | 
 
 interface Turn {
   readonly schedule: Schedule;
+  readonly now: number;
+  /** The times whose ids others were found to have, when it was judged. */
+  readonly taken: ReadonlyMap<number, IdOwner>;
+  readonly starts: readonly number[];
   readonly put: PutSchedule;
 }
 
@@ -56,27 +62,23 @@ export async function passSchedules(params: SchedulePassParams): Promise<PassRes
   const due = await params.store.schedules.due({ limit: SCHEDULES_PER_PASS_MAX });
   params.storeTime.observe(due.now, sentAt);
   const turns = due.schedules.flatMap((schedule) => turnOf(params, schedule, due.now) ?? []);
-  let written = 0;
-  let moved = false;
-  for (const batch of batches(turns)) {
-    const outcomes = await write(params, batch);
-    report(params.log, batch, outcomes);
-    written += outcomes.filter(({ outcome }) => outcome === "written").length;
-    moved ||= outcomes.some(({ outcome }) => outcome !== "written");
-  }
-  const after = turns.map(({ schedule, put }) => ({ ...schedule, state: put.state }));
+  const written: Turn[] = [];
+  for (const batch of batches(turns)) written.push(...(await write(params, batch)));
+  const moved = written.length < turns.length;
+  const after = written.map(({ schedule, put }) => ({ ...schedule, state: put.state }));
   const untouched = due.schedules.filter((one) => !turns.some(({ schedule }) => schedule === one));
   const terminated = await stopOthers(params, [...after, ...untouched]);
-  const awaited = [...turns.flatMap(awaitedAfter), ...untouched.flatMap(({ open }) => open?.runId ?? [])];
+  const awaited = [...written.flatMap(awaitedAfter), ...untouched.flatMap(({ open }) => open?.runId ?? [])];
   const waiting = due.waiting || after.some(({ state }) => state.waits !== "no");
-  const nextAt = earliest([due.nextAt, ...after.map(({ state }) => state.nextAt)]);
+  // What was not written is still due (S2).
+  const nextAt = earliest([due.nextAt, ...after.map(({ state }) => state.nextAt), ...(moved ? [due.now] : [])]);
   return {
     now: due.now,
     nextAt,
     waiting,
     awaited,
-    written,
-    more: terminated > 0 || (written > 0 && (due.more || moved)),
+    written: written.length,
+    more: terminated > 0 || (written.length > 0 && (due.more || moved)),
   };
 }
 
@@ -92,14 +94,19 @@ function earliest(times: readonly (number | null)[]): number | null {
 }
 
 /** Undefined if nothing changes, or if this code cannot read the schedule. */
-function turnOf({ clock, random, log }: SchedulePassParams, schedule: Schedule, now: number): Turn | undefined {
+function turnOf(
+  { clock, random, log }: SchedulePassParams,
+  schedule: Schedule,
+  now: number,
+  taken: Turn["taken"] = new Map(),
+): Turn | undefined {
   try {
     const { times, missed, nextAt } = dueTimes(schedule, now);
-    const judged = judgeTimes({ ...schedule, state: { ...schedule.state, nextAt } }, times);
+    const judged = judgeTimes({ ...schedule, state: { ...schedule.state, nextAt } }, times, { taken });
     const decided = [...missed, ...judged.decided];
     if (decided.length === 0 && nextAt === schedule.state.nextAt) return undefined;
     const put = putOf(schedule, { ...judged, decided }, uuidV7(clock.now(), random.bytes(16)), random);
-    return { schedule, put };
+    return { schedule, now, taken, starts: judged.starts, put };
   } catch (error) {
     const { namespace, id } = schedule;
     log.error({ namespace, schedule: id, error: String(error) }, "the times of a schedule cannot be computed here");
@@ -123,22 +130,42 @@ function* batches(turns: readonly Turn[]): Generator<readonly Turn[]> {
   if (batch.length > 0) yield batch;
 }
 
-/** What the store refuses in a batch is written alone; a schedule that is refused alone fails, and goes on with its next time. */
-async function write(params: SchedulePassParams, batch: readonly Turn[]): Promise<readonly PutScheduleOutcome[]> {
+/**
+ * Returns what was written. What the store refuses in a batch is written alone; a schedule that is refused alone fails, and goes on
+ * with its next time.
+ */
+async function write(params: SchedulePassParams, batch: readonly Turn[]): Promise<readonly Turn[]> {
   try {
     const puts = batch.map(({ put }) => put);
-    return (await params.store.schedules.putIfRevision({ puts, announce: false })).outcomes;
+    const { outcomes } = await params.store.schedules.putIfRevision({ puts, announce: false });
+    const written = batch.filter((_, i) => outcomes[i]?.outcome === "written");
+    const again: Turn[] = [];
+    for (const [i, { taken }] of outcomes.entries())
+      if (taken) again.push(...(await judgedAgain(params, batch[i] as Turn, taken)));
+    return again.length === 0 ? written : [...written, ...(await write(params, again))];
   } catch (error) {
     if (!isHoldfastError(error, "store_refused")) throw error;
     const [only] = batch;
     if (only && batch.length === 1) return write(params, [failed(only, error)]);
-    const outcomes: PutScheduleOutcome[] = [];
-    for (const turn of batch) outcomes.push(...(await write(params, [turn])));
-    return outcomes;
+    const written: Turn[] = [];
+    for (const turn of batch) written.push(...(await write(params, [turn])));
+    return written;
   }
 }
 
-function failed({ schedule, put }: Turn, error: HoldfastError): Turn {
+/** The turn without the times whose ids runs have; none if those runs are gone by now: the next pass looks again. */
+async function judgedAgain(params: SchedulePassParams, turn: Turn, ids: readonly string[]): Promise<readonly Turn[]> {
+  const { schedule, now, starts } = turn;
+  const { namespace, id } = schedule;
+  const found = await takenTimes(params.store, schedule, starts);
+  if ([...found.values()].includes("other"))
+    params.log.warn({ namespace, schedule: id, ids }, "a schedule cannot start runs whose ids others have taken");
+  if (found.size === 0) return [];
+  const again = turnOf(params, schedule, now, new Map([...turn.taken, ...found]));
+  return again ? [again] : [];
+}
+
+function failed({ schedule, put, ...turn }: Turn, error: HoldfastError): Turn {
   // Even the note is refused: a bug, which the caller reports.
   if (put.starts.length === 0) throw error;
   const { state } = schedule;
@@ -146,22 +173,17 @@ function failed({ schedule, put }: Turn, error: HoldfastError): Turn {
   const decided = put.decided.map((one) => (one.what === "fired" ? { ...one, what: "failed" as const, reason } : one));
   const { nextAt, buffered, waits } = put.state;
   const after = { ...state, nextAt, buffered, waits, failures: state.failures + 1, lastError: reason };
-  return { schedule, put: { ...put, starts: [], decided, state: after } };
-}
-
-function report(log: Logger, batch: readonly Turn[], outcomes: readonly PutScheduleOutcome[]): void {
-  outcomes.forEach(({ taken }, i) => {
-    const { namespace, id } = (batch[i] as Turn).schedule;
-    if (taken)
-      log.warn({ namespace, schedule: id, ids: taken }, "a schedule did not start runs whose ids others have taken");
-  });
+  return { ...turn, schedule, put: { ...put, starts: [], decided, state: after } };
 }
 
 /** Stops the runs that are in the way of a buffered time. Returns how many have ended by that. */
 async function stopOthers(params: SchedulePassParams, schedules: readonly Schedule[]): Promise<number> {
-  const inTheWay = schedules.filter(({ definition, state, open }) => mustStop(definition.overlap, state, open));
   const { store, limits = DEFAULT_LIMITS, onOwing } = params;
-  const canceled = inTheWay.filter(({ definition }) => definition.overlap === "cancel-other");
+  const inTheWay = await owned(
+    store,
+    schedules.filter((schedule) => stopPolicy(schedule) !== undefined),
+  );
+  const canceled = inTheWay.filter((schedule) => stopPolicy(schedule) === "cancel-other");
   if (canceled.length > 0) {
     const messages = canceled.map(({ namespace, id, state }) => ({
       to: { namespace, id: state.openId as string },
@@ -171,7 +193,7 @@ async function stopOthers(params: SchedulePassParams, schedules: readonly Schedu
     }));
     await store.inbox.deliver({ messages, inboxMax: limits.inboxMax });
   }
-  const terminated = inTheWay.filter(({ definition }) => definition.overlap === "terminate-other");
+  const terminated = inTheWay.filter((schedule) => stopPolicy(schedule) === "terminate-other");
   let ended = 0;
   for (const { namespace, id, state } of terminated) {
     const reason = "the next time of the schedule has come";
@@ -185,4 +207,12 @@ async function stopOthers(params: SchedulePassParams, schedules: readonly Schedu
     }
   }
   return ended;
+}
+
+/** Those whose open run is their own: somebody else may have started another one under its id when it had ended (S3). */
+async function owned(store: Store, schedules: readonly Schedule[]): Promise<readonly Schedule[]> {
+  if (schedules.length === 0) return [];
+  const runs = schedules.map(({ namespace, state }) => ({ namespace, id: state.openId as string }));
+  const found = await store.runs.read({ runs });
+  return schedules.filter(({ id }, i) => scheduleOf(found[i]?.attributes ?? {})?.schedule === id);
 }
