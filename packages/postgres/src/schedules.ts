@@ -138,8 +138,8 @@ function putResult({ puts }: PutSchedulesParams, row: Row): PutSchedulesResult {
   return {
     now: row.o_now as number,
     outcomes: puts.map((_, i) => {
-      const mine = taken.filter((_id, k) => takenBy[k] === i + 1);
-      return { outcome: outcomes[i] as PutScheduleOutcome["outcome"], ...(mine.length > 0 ? { taken: mine } : {}) };
+      const outcome = outcomes[i] as PutScheduleOutcome["outcome"];
+      return outcome === "taken" ? { outcome, taken: taken.filter((_id, k) => takenBy[k] === i + 1) } : { outcome };
     }),
   };
 }

@@ -79,11 +79,12 @@ function putSchedule(call: Call, put: PutSchedule): PutScheduleOutcome {
   if ((known?.revision ?? null) !== revision) return { outcome: "moved" };
   if (put.assumes && known && isOpen(known.open) !== put.assumes.open) return { outcome: "moved" };
   if (!known && !(put.definition && put.input)) return { outcome: "moved" };
+  const taken = put.starts.flatMap(({ run }) => (newestKey(call, run.namespace, run.id) === null ? [] : [run.id]));
+  if (taken.length > 0) return { outcome: "taken", taken };
   if (known) update(call, put);
   else insert(call, put);
-  const { outcomes } = startRuns(call, { starts: put.starts, holdBy: null, replaceError: NEVER_REPLACED });
-  const taken = put.starts.flatMap(({ run }, i) => (outcomes[i]?.outcome === "returned" ? [run.id] : []));
-  return { outcome: "written", ...(taken.length > 0 ? { taken } : {}) };
+  startRuns(call, { starts: put.starts, holdBy: null, replaceError: NEVER_REPLACED });
+  return { outcome: "written" };
 }
 
 /** No start of a schedule replaces a run. */

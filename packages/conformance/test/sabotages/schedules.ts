@@ -60,6 +60,20 @@ const PUTS: readonly Sabotage[] = [
     }),
   },
   {
+    it: "changes a schedule although others have the ids of its runs",
+    noun: "changes of schedules",
+    breaks: (it) => ({
+      "schedules.putIfRevision": async (params: PutSchedulesParams) => {
+        const { outcomes } = await it.schedules.putIfRevision(params);
+        const again = withPuts(params, (put) => ({
+          ...put,
+          starts: put.starts.filter(({ run }) => !outcomes.some(({ taken }) => taken?.includes(run.id))),
+        }));
+        return it.schedules.putIfRevision(again);
+      },
+    }),
+  },
+  {
     it: "keeps the decisions of the last change alone",
     noun: "changes of schedules",
     breaks: (it) => ({

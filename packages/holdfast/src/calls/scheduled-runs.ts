@@ -3,14 +3,16 @@ import { jitterMs, latestBetween, nextAfter, timesBetween } from "../calendar/in
 import { isOpen, type JudgedTimes } from "../model/decisions/schedule.ts";
 import { formatDuration } from "../model/duration.ts";
 import {
+  type IdOwner,
   type Schedule,
   type ScheduleDecision,
   scheduleAttributes,
   scheduledId,
   scheduledRunId,
+  scheduleOf,
 } from "../model/schedule.ts";
 import type { Random } from "../ports/random.ts";
-import type { PutSchedule, StartRun } from "../ports/store.ts";
+import type { PutSchedule, StartRun, Store } from "../ports/store.ts";
 
 /** How far missed times are counted. */
 const COUNTED_MAX = 1_000;
@@ -83,6 +85,24 @@ export function scheduledStart(schedule: Schedule, at: number, random: Random, i
     hold: false,
     pick: version === null ? random.next() : null,
   };
+}
+
+/** Whose runs have the ids of the runs of these times; a time whose id is free is left out. */
+export async function takenTimes(
+  store: Pick<Store, "runs">,
+  { namespace, id }: Pick<Schedule, "namespace" | "id">,
+  times: readonly number[],
+): Promise<ReadonlyMap<number, IdOwner>> {
+  if (times.length === 0) return new Map();
+  const runs = times.map((at) => ({ namespace, id: scheduledId(id, at) }));
+  const found = await store.runs.read({ runs });
+  const owners = times.flatMap((at, i): [number, IdOwner][] => {
+    const run = found[i];
+    if (!run) return [];
+    const by = scheduleOf(run.attributes);
+    return [[at, by?.schedule === id && by.scheduledAt === at ? "schedule" : "other"]];
+  });
+  return new Map(owners);
 }
 
 /** The change that carries out what was judged. */

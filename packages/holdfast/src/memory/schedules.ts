@@ -30,6 +30,10 @@ function putSchedule(state: MemoryState, put: PutSchedule, now: number): PutSche
   const definition = put.definition ?? known?.definition;
   const input = put.input ?? known?.input;
   if (!definition || !input) return { outcome: "moved" };
+  const taken = put.starts.flatMap(({ run }) =>
+    findRun(state, { namespace: run.namespace, id: run.id }) ? [run.id] : [],
+  );
+  if (taken.length > 0) return { outcome: "taken", taken };
   const decisions = remembered(known?.decisions ?? [], decided);
   const createdAt = known?.createdAt ?? now;
   state.schedules.set(key, {
@@ -42,9 +46,8 @@ function putSchedule(state: MemoryState, put: PutSchedule, now: number): PutSche
     state: put.state,
     decisions,
   });
-  const { outcomes } = startRuns(state, { starts: put.starts, holdBy: null, replaceError: NEVER_REPLACED }, now);
-  const taken = put.starts.flatMap(({ run }, i) => (outcomes[i]?.outcome === "returned" ? [run.id] : []));
-  return { outcome: "written", ...(taken.length > 0 ? { taken } : {}) };
+  startRuns(state, { starts: put.starts, holdBy: null, replaceError: NEVER_REPLACED }, now);
+  return { outcome: "written" };
 }
 
 /** No start of a schedule replaces a run. */

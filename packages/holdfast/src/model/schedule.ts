@@ -62,12 +62,17 @@ export interface ScheduleState {
   readonly openId: string | null;
   /** Times that wait for its end, in the order in which their runs will start. */
   readonly buffered: readonly number[];
+  /** The policy by which they were buffered, if it is not the schedule's own: that of a backfill. */
+  readonly bufferedBy?: OverlapPolicy;
   /** What the leader has to do because of them (`waitsOf`). */
   readonly waits: "no" | "end" | "look";
   /** How many runs in a row have failed, among those whose end has been looked at. */
   readonly failures: number;
   readonly lastError: string | null;
 }
+
+/** Whose run has the id of a time's run: the schedule's own, or one that somebody else has started. */
+export type IdOwner = "schedule" | "other";
 
 /** What became of a time. `failed`: the run could not be started. */
 export interface ScheduleDecision {

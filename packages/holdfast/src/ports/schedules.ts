@@ -9,8 +9,9 @@ export interface ScheduleStore {
    * row, and is atomic with its starts: all of it, or nothing. This is the only way in which a schedule changes.
    * Preconditions: the schedule has the revision that the put names (null: there is no such schedule), and, if the put says so,
    * the newest run of its `openId` is open or not as `assumes` says. Otherwise `moved`.
+   * And no run has the id of one of its starts, whoever has started that run. Otherwise `taken`, and nothing is written.
    * Idempotence key: `next`. A schedule that has that revision already is `written`, and nothing happens.
-   * The starts are those of `runs.start`, without messages, parents and holds; a run that has the id already is left alone.
+   * The starts are those of `runs.start`, without messages, parents and holds; no two starts of a call have the same id.
    * `busy` if another transaction has locked the schedule, or a run that one of the starts is about.
    */
   putIfRevision(params: PutSchedulesParams): Promise<PutSchedulesResult>;
@@ -68,8 +69,8 @@ export interface PutSchedulesResult {
 }
 
 export interface PutScheduleOutcome {
-  readonly outcome: "written" | "moved" | "busy";
-  /** The ids of its starts that another run has, by a start of somebody else: left out if there are none. */
+  readonly outcome: "written" | "moved" | "busy" | "taken";
+  /** The ids of its starts that runs have already: only with `taken`. */
   readonly taken?: readonly string[];
 }
 

@@ -22,7 +22,7 @@ function put(world: World, dice: Dice, namespace: string, id: string): PutSchedu
   const fresh = !known || dice.chance(0.05);
   const revision = fresh ? null : dice.chance(0.9) ? known.revision : world.strangeId();
   const definition = { ...DEFINITION, overlap: dice.pick(OVERLAP_POLICIES) as never, paused: dice.chance(0.2) };
-  const starts = dice.chance(0.4) ? [scheduledStart(world, dice, namespace)] : [];
+  const starts = dice.chance(0.4) ? [scheduledStart(world, dice, namespace, id)] : [];
   return {
     namespace,
     id,
@@ -48,8 +48,10 @@ function assumed({ open }: Schedule, dice: Dice): boolean {
   return (open !== null && !["completed", "failed", "terminated"].includes(open.status)) !== dice.chance(0.2);
 }
 
-function scheduledStart(world: World, dice: Dice, namespace: string): StartRun {
-  const run = randomRun(world, dice, namespace, dice.pick(IDS) as string);
+/** No two schedules start the same ids. */
+function scheduledStart(world: World, dice: Dice, namespace: string, schedule: string): StartRun {
+  const ids = IDS.filter((_, i) => i % SCHEDULE_IDS.length === SCHEDULE_IDS.indexOf(schedule));
+  const run = randomRun(world, dice, namespace, dice.pick(ids) as string);
   return aStart(run, { ifRunning: "return", ifClosed: "return", pick: null });
 }
 

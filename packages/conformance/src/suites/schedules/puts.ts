@@ -5,6 +5,7 @@ import { bytes, end, errorRecord, park } from "../../sample-data.ts";
 import { aPut, aSchedule, DEFINITION, put, readSchedule, STATE, scheduledStart } from "../../sample-schedules.ts";
 import type { Suite } from "../../suite.ts";
 
+const FIRED: ScheduleDecision = { at: 1, what: "fired" };
 const STARTED = { openId: "s@1", lastAt: 1, nextAt: 2 };
 
 export const schedulePuts: Suite = {
@@ -152,15 +153,24 @@ export const schedulePuts: Suite = {
       expect((await readSchedule(t, "p")).open).toMatchObject({ status: "parked", error: "odd" });
     },
 
-    "an id that another run has is left alone, and reported": async (t) => {
+    "a put that starts an id that a run has writes nothing, and says which": async (t) => {
       const other = await t.start({ id: "s@1" });
       const { revision } = await aSchedule(t, { id: "s" });
       const starts = [scheduledStart(t, "s@1"), scheduledStart(t, "s@2")];
-      const fire = aPut(t, { id: "s", revision, state: { ...STATE, ...STARTED }, starts });
-      expect(await put(t, fire)).toEqual([{ outcome: "written", taken: ["s@1"] }]);
-      expect((await readSchedule(t, "s")).open?.runId).toBe(other.run.runId);
+      const fire = aPut(t, { id: "s", revision, state: { ...STATE, ...STARTED }, decided: [FIRED], starts });
+      const own = aPut(t, { id: "s", revision, starts: [scheduledStart(t, "s@1", other.run.runId)] });
+      const fresh = aPut(t, { id: "new", starts });
+      const beside = aPut(t, { id: "beside", starts: [scheduledStart(t, "beside@1")] });
+      const late = aPut(t, { id: "s", revision: t.newId(), starts });
+      const taken = { outcome: "taken", taken: ["s@1"] };
+      expect(await put(t, fire, fresh, beside)).toEqual([taken, taken, { outcome: "written" }]);
+      expect(await put(t, own)).toEqual([taken]);
+      expect(await put(t, late)).toEqual([{ outcome: "moved" }]);
+      expect(await readSchedule(t, "s")).toMatchObject({ revision, state: STATE });
+      expect(await t.store.schedules.decisions({ namespace: "default", id: "s" })).toEqual([]);
+      expect(await t.store.schedules.read({ schedules: [{ namespace: "default", id: "new" }] })).toEqual([null]);
       const rows = await t.store.runs.list({ namespace: "default", limit: 10 });
-      expect(rows.map(({ id }) => id).sort()).toEqual(["s@1", "s@2"]);
+      expect(rows.map(({ id }) => id).sort()).toEqual(["beside@1", "s@1"]);
     },
 
     "what a put leaves out stays; decisions are added, and the last hundred kept": async (t) => {

@@ -29,8 +29,8 @@ export async function storeNow(core: ClientCore): Promise<number> {
 export type Change = Omit<PutSchedule, "namespace" | "id" | "revision" | "next">;
 
 /**
- * `change` is called again if somebody else, such as the leader, was faster; undefined: nothing is to be changed. Changes by this
- * client take turns: if all of them raced, only one would succeed each time.
+ * `change` is called again if somebody else, such as the leader, was faster; undefined: nothing is to be changed. The outcome is
+ * `written` or `taken`. Changes by this client take turns: if all of them raced, only one would succeed each time.
  */
 export function changeSchedule(
   core: ClientCore,
@@ -51,7 +51,7 @@ async function changeInTurn(
     if (wanted === undefined) return undefined;
     const { namespace, revision } = schedule;
     const outcome = await putSchedule(core, { namespace, id, revision, next: core.newId(), ...wanted });
-    if (outcome.outcome === "written") return outcome;
+    if (outcome.outcome !== "moved" && outcome.outcome !== "busy") return outcome;
     // The leader comes in between once; whoever does it more often is one of many.
     if (tries > 1) await pause({ ...core.ports, life: core.life }, lockedMs(core.ports.random, tries - 1));
   }

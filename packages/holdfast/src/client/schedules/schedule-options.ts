@@ -157,7 +157,7 @@ export interface SchedulePauseOptions {
 export interface BackfillOptions {
   /** The first time that may be started. */
   readonly from: Date;
-  /** The last time that may be started. Times that have not come yet are not started. */
+  /** The last time that may be started. Times that have not come yet are left to the schedule. */
   readonly to: Date;
   /**
    * What to do while a run is open.
@@ -165,7 +165,7 @@ export interface BackfillOptions {
    */
   readonly overlap?: OverlapPolicy;
   /**
-   * Called after each batch of times. The next one waits for it; if it throws, the call ends with that error.
+   * Called after each batch of times, and every second while as many times wait as can. The next batch waits for it; if it throws, the call ends with that error.
    * @defaultValue none
    */
   readonly onProgress?: (progress: BackfillProgress) => unknown;
@@ -179,7 +179,7 @@ export interface BackfillProgress {
   readonly started: number;
   /** How many wait for the end of the open run. */
   readonly buffered: number;
-  /** How many were skipped: a run of that time exists, or the overlap policy says so. */
+  /** How many were skipped: a run of that time exists, another run has its id, or the overlap policy says so. */
   readonly skipped: number;
   /** The last time that was gone through; null before the first. */
   readonly at: Date | null;

@@ -5,24 +5,26 @@
  *  S1. One run for each (schedule, time), even with several leaders: a change names the revision that it was judged by, and the
  *      run id follows from the schedule and the time.
  *  S2. Whatever was not written is still due: a pass that dies, or whose answer is lost, is repeated by the next one.
- *  S3. A run that is to make way for a buffered time is stopped after the time is buffered, and again by later passes until it
+ *  S3. A run that somebody else has started under the id of a time's run is none of the schedule's: it neither counts as its open
+ *      run, nor is it stopped. The store writes nothing if an id is taken, and the times are judged again.
+ *  S4. A run that is to make way for a buffered time is stopped after the time is buffered, and again by later passes until it
  *      has ended: stopping it is idempotent. If the time was not buffered after all, because somebody has changed the schedule or
  *      deleted it, the run is left alone.
- *  S4. A schedule that cannot be fired keeps no other from being fired.
+ *  S5. A schedule that cannot be fired keeps no other from being fired.
  */
-import { dueTimes, putOf } from "../../calls/scheduled-runs.ts";
+import { dueTimes, putOf, takenTimes } from "../../calls/scheduled-runs.ts";
 import type { StoreTime } from "../../calls/store-time.ts";
 import { toErrorRecord } from "../../errors/error-record.ts";
 import { HoldfastError, isHoldfastError } from "../../errors/holdfast-error.ts";
-import { judgeTimes, mustStop } from "../../model/decisions/schedule.ts";
+import { judgeTimes, stopPolicy } from "../../model/decisions/schedule.ts";
 import { sentMessageId, uuidV7 } from "../../model/ids.ts";
 import { DEFAULT_LIMITS, type Limits } from "../../model/limits.ts";
 import { messageFrom } from "../../model/operator-notes.ts";
-import type { Schedule } from "../../model/schedule.ts";
+import { type IdOwner, type Schedule, scheduleOf } from "../../model/schedule.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Logger } from "../../ports/logger.ts";
 import type { Random } from "../../ports/random.ts";
-import type { DueSchedulesResult, PutSchedule, PutScheduleOutcome, Store } from "../../ports/store.ts";
+import type { DueSchedulesResult, PutSchedule, Store } from "../../ports/store.ts";
 
 /** How many schedules a pass reads, and how many starts one call writes. */
 export const SCHEDULES_PER_PASS_MAX = 250;
@@ -48,27 +50,31 @@ export interface PassResult extends Pick<DueSchedulesResult, "now" | "nextAt" | 
 
 interface Turn {
   readonly schedule: Schedule;
+  readonly now: number;
+  /** The times whose ids others were found to have, when it was judged. */
+  readonly taken: ReadonlyMap<number, IdOwner>;
+  readonly starts: readonly number[];
   readonly put: PutSchedule;
 }
-
-/** `refused`: the store does not take the change, whatever the schedule decides. */
-type TurnOutcome = PutScheduleOutcome["outcome"] | "refused";
 
 export async function passSchedules(params: SchedulePassParams): Promise<PassResult> {
   const sentAt = params.clock.monotonic();
   const due = await params.store.schedules.due({ limit: SCHEDULES_PER_PASS_MAX });
   params.storeTime.observe(due.now, sentAt);
   const turns = due.schedules.flatMap((schedule) => turnOf(params, schedule, due.now) ?? []);
-  const outcomes: TurnOutcome[] = [];
-  for (const batch of batches(turns)) outcomes.push(...(await write(params, batch)));
-  const written = turns.filter((_, i) => outcomes[i] === "written");
-  const isLeft = outcomes.some((outcome) => outcome === "moved" || outcome === "busy");
+  const written: Turn[] = [];
+  let isLeft = false;
+  for (const batch of batches(turns)) {
+    const result = await write(params, batch);
+    written.push(...result.turns);
+    isLeft ||= result.left;
+  }
   const after = written.map(({ schedule, put }) => ({ ...schedule, state: put.state }));
   const untouched = due.schedules.filter((one) => !turns.some(({ schedule }) => schedule === one));
   const terminated = await stopOthers(params, [...after, ...untouched]);
   const awaited = [...written.flatMap(awaitedAfter), ...untouched.flatMap(({ open }) => open?.runId ?? [])];
   const waiting = due.waiting || after.some(({ state }) => state.waits !== "no");
-  // What was not written may still be due.
+  // What was not written may still be due (S2).
   const nextAt = isLeft ? due.now : earliest([due.nextAt, ...after.map(({ state }) => state.nextAt)]);
   return {
     now: due.now,
@@ -91,14 +97,19 @@ function earliest(times: readonly (number | null)[]): number | null {
 }
 
 /** Undefined if nothing changes, or if this code cannot read the schedule. */
-function turnOf({ clock, random, log }: SchedulePassParams, schedule: Schedule, now: number): Turn | undefined {
+function turnOf(
+  { clock, random, log }: SchedulePassParams,
+  schedule: Schedule,
+  now: number,
+  taken: Turn["taken"] = new Map(),
+): Turn | undefined {
   try {
     const { times, missed, nextAt } = dueTimes(schedule, now);
-    const judged = judgeTimes({ ...schedule, state: { ...schedule.state, nextAt } }, times);
+    const judged = judgeTimes({ ...schedule, state: { ...schedule.state, nextAt } }, times, { taken });
     const decided = [...missed, ...judged.decided];
     if (decided.length === 0 && nextAt === schedule.state.nextAt) return undefined;
     const put = putOf(schedule, { ...judged, decided }, uuidV7(clock.now(), random.bytes(16)), random);
-    return { schedule, put };
+    return { schedule, now, taken, starts: judged.starts, put };
   } catch (error) {
     const { namespace, id } = schedule;
     log.error({ namespace, schedule: id, error: String(error) }, "the times of a schedule cannot be computed here");
@@ -122,53 +133,73 @@ function* batches(turns: readonly Turn[]): Generator<readonly Turn[]> {
   if (batch.length > 0) yield batch;
 }
 
+interface Written {
+  readonly turns: readonly Turn[];
+  /** Somebody else was faster, or has locked some of them: those may still be due. */
+  readonly left: boolean;
+}
+
 /** What the store refuses in a batch is written alone; a schedule that is refused alone fails, and goes on with its next time. */
-async function write(params: SchedulePassParams, batch: readonly Turn[]): Promise<readonly TurnOutcome[]> {
+async function write(params: SchedulePassParams, batch: readonly Turn[]): Promise<Written> {
   try {
     const puts = batch.map(({ put }) => put);
     const { outcomes } = await params.store.schedules.putIfRevision({ puts, announce: false });
-    report(params.log, batch, outcomes);
-    return outcomes.map(({ outcome }) => outcome);
+    const turns = batch.filter((_, i) => outcomes[i]?.outcome === "written");
+    const again: Turn[] = [];
+    let left = outcomes.some(({ outcome }) => outcome === "moved" || outcome === "busy");
+    for (const [i, { taken }] of outcomes.entries()) {
+      if (!taken) continue;
+      const judged = await judgedAgain(params, batch[i] as Turn, taken);
+      left ||= judged.length === 0;
+      again.push(...judged);
+    }
+    if (again.length === 0) return { turns, left };
+    const rest = await write(params, again);
+    return { turns: [...turns, ...rest.turns], left: left || rest.left };
   } catch (error) {
     if (!isHoldfastError(error, "store_refused")) throw error;
     const [only] = batch;
     if (only && batch.length === 1) return writeFailed(params, only, error);
-    const outcomes: TurnOutcome[] = [];
-    for (const turn of batch) outcomes.push(...(await write(params, [turn])));
-    return outcomes;
+    const results: Written[] = [];
+    for (const turn of batch) results.push(await write(params, [turn]));
+    return { turns: results.flatMap(({ turns }) => turns), left: results.some(({ left }) => left) };
   }
 }
 
-async function writeFailed(
-  params: SchedulePassParams,
-  { schedule, put }: Turn,
-  error: HoldfastError,
-): Promise<readonly TurnOutcome[]> {
+/** The turn without the times whose ids runs have; none if those runs are gone by now: the next pass looks again. */
+async function judgedAgain(params: SchedulePassParams, turn: Turn, ids: readonly string[]): Promise<readonly Turn[]> {
+  const { schedule, now, starts } = turn;
+  const { namespace, id } = schedule;
+  const found = await takenTimes(params.store, schedule, starts);
+  if ([...found.values()].includes("other"))
+    params.log.warn({ namespace, schedule: id, ids }, "a schedule cannot start runs whose ids others have taken");
+  if (found.size === 0) return [];
+  const again = turnOf(params, schedule, now, new Map([...turn.taken, ...found]));
+  return again ? [again] : [];
+}
+
+async function writeFailed(params: SchedulePassParams, turn: Turn, error: HoldfastError): Promise<Written> {
+  const { schedule, put } = turn;
   const { namespace, id, state } = schedule;
   const reason = error.message;
   if (put.starts.length === 0) {
     params.log.error({ namespace, schedule: id, error: reason }, "the store refuses what was decided about a schedule");
-    return ["refused"];
+    return { turns: [], left: false };
   }
   const decided = put.decided.map((one) => (one.what === "fired" ? { ...one, what: "failed" as const, reason } : one));
   const { nextAt, buffered, waits } = put.state;
   const after = { ...state, nextAt, buffered, waits, failures: state.failures + 1, lastError: reason };
-  return write(params, [{ schedule, put: { ...put, starts: [], decided, state: after } }]);
-}
-
-function report(log: Logger, batch: readonly Turn[], outcomes: readonly PutScheduleOutcome[]): void {
-  outcomes.forEach(({ taken }, i) => {
-    const { namespace, id } = (batch[i] as Turn).schedule;
-    if (taken)
-      log.warn({ namespace, schedule: id, ids: taken }, "a schedule did not start runs whose ids others have taken");
-  });
+  return write(params, [{ ...turn, put: { ...put, starts: [], decided, state: after } }]);
 }
 
 /** Stops the runs that are in the way of a buffered time. Returns how many have ended by that. */
 async function stopOthers(params: SchedulePassParams, schedules: readonly Schedule[]): Promise<number> {
-  const inTheWay = schedules.filter(({ definition, state, open }) => mustStop(definition.overlap, state, open));
   const { store, limits = DEFAULT_LIMITS, onOwing } = params;
-  const canceled = inTheWay.filter(({ definition }) => definition.overlap === "cancel-other");
+  const inTheWay = await owned(
+    store,
+    schedules.filter((schedule) => stopPolicy(schedule) !== undefined),
+  );
+  const canceled = inTheWay.filter((schedule) => stopPolicy(schedule) === "cancel-other");
   if (canceled.length > 0) {
     const messages = canceled.map(({ namespace, id, state }) => ({
       to: { namespace, id: state.openId as string },
@@ -178,7 +209,7 @@ async function stopOthers(params: SchedulePassParams, schedules: readonly Schedu
     }));
     await store.inbox.deliver({ messages, inboxMax: limits.inboxMax });
   }
-  const terminated = inTheWay.filter(({ definition }) => definition.overlap === "terminate-other");
+  const terminated = inTheWay.filter((schedule) => stopPolicy(schedule) === "terminate-other");
   let ended = 0;
   for (const { namespace, id, state } of terminated) {
     const reason = "the next time of the schedule has come";
@@ -192,4 +223,12 @@ async function stopOthers(params: SchedulePassParams, schedules: readonly Schedu
     }
   }
   return ended;
+}
+
+/** Those whose open run is their own: somebody else may have started another one under its id when it had ended (S3). */
+async function owned(store: Store, schedules: readonly Schedule[]): Promise<readonly Schedule[]> {
+  if (schedules.length === 0) return [];
+  const runs = schedules.map(({ namespace, state }) => ({ namespace, id: state.openId as string }));
+  const found = await store.runs.read({ runs });
+  return schedules.filter(({ id }, i) => scheduleOf(found[i]?.attributes ?? {})?.schedule === id);
 }

@@ -3,6 +3,7 @@ import { isClosed } from "../run-status.ts";
 import {
   BUFFERED_MAX,
   DECISIONS_MAX,
+  type IdOwner,
   type OpenRun,
   type OverlapPolicy,
   type Schedule,
@@ -15,6 +16,14 @@ import {
 
 /** What is known of a schedule when its times are judged. */
 export type JudgedSchedule = Pick<Schedule, "namespace" | "id" | "definition" | "state" | "open">;
+
+/** What may be known besides. */
+export interface JudgeOptions {
+  /** The policy for these times, if it is not the schedule's own. */
+  readonly overlap?: OverlapPolicy;
+  /** Times for whose runs the ids are taken: no runs can be started for them. */
+  readonly taken?: ReadonlyMap<number, IdOwner>;
+}
 
 export interface JudgedTimes {
   /** The times whose runs are to be started, in order. */
@@ -30,43 +39,52 @@ export interface JudgedTimes {
 export function judgeTimes(
   schedule: JudgedSchedule,
   times: readonly number[],
-  overlap: OverlapPolicy = schedule.definition.overlap,
+  { overlap = schedule.definition.overlap, taken = new Map() }: JudgeOptions = {},
 ): JudgedTimes {
-  const judge = new TimesJudge(schedule, overlap);
+  const judge = new TimesJudge(schedule, overlap, taken);
   judge.release();
   for (const at of times) judge.judge(at);
   return judge.result();
 }
 
+const RUN_EXISTS = "a run of this time exists";
+
 class TimesJudge {
   readonly #schedule: JudgedSchedule;
   readonly #overlap: OverlapPolicy;
+  readonly #taken: ReadonlyMap<number, IdOwner>;
   readonly #starts: number[] = [];
   readonly #decided: ScheduleDecision[] = [];
   #buffered: readonly number[];
   #openId: string | null;
   #isOpen: boolean;
   #lastAt: number | null;
+  #failures: Pick<ScheduleState, "failures" | "lastError">;
+  #bufferedBy: OverlapPolicy;
 
-  constructor(schedule: JudgedSchedule, overlap: OverlapPolicy) {
+  constructor(schedule: JudgedSchedule, overlap: OverlapPolicy, taken: ReadonlyMap<number, IdOwner>) {
     this.#schedule = schedule;
     this.#overlap = overlap;
+    this.#taken = taken;
     const { state, open } = schedule;
     this.#buffered = state.buffered;
     this.#openId = state.openId;
     this.#isOpen = isOpen(open);
     this.#lastAt = state.lastAt;
+    this.#failures = { failures: state.failures, lastError: state.lastError };
+    this.#bufferedBy = bufferPolicy(schedule.definition, state);
   }
 
   release(): void {
-    while (this.#buffered.length > 0 && (!this.#isOpen || this.#overlap === "allow")) {
+    while (this.#buffered.length > 0 && (!this.#isOpen || this.#bufferedBy === "allow")) {
       const [at, ...rest] = this.#buffered as [number, ...number[]];
       this.#buffered = rest;
-      this.#start(at, "it was buffered");
+      if (!this.#isTaken(at)) this.#start(at, "it was buffered");
     }
   }
 
   judge(at: number): void {
+    if (this.#isTaken(at)) return;
     if (this.#overlap === "allow" || !this.#isOpen) return this.#start(at);
     const waits = `run "${this.#openId}" is open`;
     switch (this.#overlap) {
@@ -88,25 +106,54 @@ class TimesJudge {
   }
 
   result(): JudgedTimes {
-    const { state, open, definition } = this.#schedule;
+    const { state, definition } = this.#schedule;
+    const { bufferedBy: _by, ...rest } = state;
     const buffered = this.#buffered;
-    const waits = waitsOf(definition, { buffered });
-    const next = { ...state, lastAt: this.#lastAt, openId: this.#openId, buffered, waits };
-    const looked = this.#openId === state.openId ? next : { ...next, ...failuresAfter(state, open) };
-    return { starts: this.#starts, state: looked, decided: this.#decided.slice(-DECISIONS_MAX) };
+    const own = buffered.length === 0 || this.#bufferedBy === definition.overlap;
+    const by = own ? {} : { bufferedBy: this.#bufferedBy };
+    const waits = waitsOf(definition, { buffered, ...by });
+    const next = { ...rest, ...this.#failures, lastAt: this.#lastAt, openId: this.#openId, buffered, ...by, waits };
+    return { starts: this.#starts, state: next, decided: this.#decided.slice(-DECISIONS_MAX) };
+  }
+
+  /** Notes what becomes of a time for which no run can be started, or is needed: one is there, or will be. */
+  #isTaken(at: number): boolean {
+    const owner = this.#taken.get(at);
+    if (owner === "schedule" || this.#starts.includes(at)) this.#note(at, "skipped", RUN_EXISTS);
+    else if (this.#buffered.includes(at)) this.#note(at, "skipped", "it is buffered already");
+    else if (owner === "other") this.#fail(at);
+    else return false;
+    return true;
+  }
+
+  /** Nobody else's run counts as a run of the schedule. */
+  #fail(at: number): void {
+    const reason = `another run, which the schedule has not started, has the id "${scheduledId(this.#schedule.id, at)}"`;
+    if (!this.#isOpen) this.#leave(null);
+    this.#failures = { failures: this.#failures.failures + 1, lastError: reason };
+    this.#note(at, "failed", reason);
+  }
+
+  /** Another run counts as the open one, or none: how the one before has ended is counted. */
+  #leave(openId: string | null): void {
+    const { state, open } = this.#schedule;
+    if (this.#openId === state.openId) this.#failures = failuresAfter(this.#failures, open);
+    this.#openId = openId;
   }
 
   #start(at: number, reason?: string): void {
     const { namespace, id } = this.#schedule;
-    this.#openId = scheduledId(id, at);
+    const runKey = scheduledId(id, at);
+    this.#leave(runKey);
     this.#isOpen = true;
     this.#lastAt = Math.max(at, this.#lastAt ?? at);
     this.#starts.push(at);
-    this.#note(at, "fired", reason, scheduledRunId(namespace, this.#openId, at));
+    this.#note(at, "fired", reason, scheduledRunId(namespace, runKey, at));
   }
 
   #buffer(at: number, reason: string): void {
     this.#buffered = [...this.#buffered, at];
+    this.#bufferedBy = this.#overlap;
     this.#note(at, "buffered", reason);
   }
 
@@ -121,11 +168,20 @@ class TimesJudge {
  * stopped or does not matter any more.
  */
 export function waitsOf(
-  { overlap, paused }: Pick<ScheduleDefinition, "overlap" | "paused">,
-  { buffered }: Pick<ScheduleState, "buffered">,
+  definition: Pick<ScheduleDefinition, "overlap" | "paused">,
+  state: Pick<ScheduleState, "buffered" | "bufferedBy">,
 ): ScheduleState["waits"] {
-  if (paused || buffered.length === 0) return "no";
-  return overlap === "skip" || overlap === "buffer-one" || overlap === "buffer-all" ? "end" : "look";
+  if (definition.paused || state.buffered.length === 0) return "no";
+  const policy = bufferPolicy(definition, state);
+  return policy === "skip" || policy === "buffer-one" || policy === "buffer-all" ? "end" : "look";
+}
+
+/** The policy that decides about the times that are buffered. */
+function bufferPolicy(
+  { overlap }: Pick<ScheduleDefinition, "overlap">,
+  { bufferedBy }: Pick<ScheduleState, "bufferedBy">,
+): OverlapPolicy {
+  return bufferedBy ?? overlap;
 }
 
 /** Whether the leader must look at a schedule with these buffered times. */
@@ -138,9 +194,15 @@ export function isOpen(open: OpenRun | null): boolean {
   return open !== null && !isClosed(open.status);
 }
 
-/** Whether the open run is to be stopped, for a time that is buffered. */
-export function mustStop(overlap: OverlapPolicy, { buffered }: ScheduleState, open: OpenRun | null): boolean {
-  return buffered.length > 0 && isOpen(open) && (overlap === "cancel-other" || overlap === "terminate-other");
+/** How the open run is to be stopped for a time that is buffered; undefined: it is not. */
+export function stopPolicy({
+  definition,
+  state,
+  open,
+}: Pick<Schedule, "definition" | "state" | "open">): "cancel-other" | "terminate-other" | undefined {
+  if (state.buffered.length === 0 || !isOpen(open)) return undefined;
+  const policy = bufferPolicy(definition, state);
+  return policy === "cancel-other" || policy === "terminate-other" ? policy : undefined;
 }
 
 const FAILED = ["failed", "timed_out"];

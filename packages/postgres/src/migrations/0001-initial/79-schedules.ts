@@ -40,8 +40,8 @@ select k.namespace, k.id, k.revision, k.created_at, k.next_at, k.waits, k.failur
   left join lateral (select r.run_id, r.status, r.error from run_starts s join runs r using (run_id)
                       where s.namespace = k.namespace and s.id = k.open_id order by s.created_at desc limit 1) o on true;
 
--- Changes of schedules, each with its starts: those of one that has moved, or that is locked, are left out. The row lock is taken
--- before the open run is looked at. Nothing waits, except that two calls which create the same schedule wait for each other.
+-- Changes of schedules, each with its starts. One that has moved, that is locked, or that would start a run whose id another run
+-- has, is left out with its starts. The row lock is taken before the runs are looked at. Nothing waits, except that two calls which create the same schedule wait for each other.
 create function put_schedules(
   p_namespace text[], p_id text[], p_revision uuid[], p_next uuid[], p_definition bytea[], p_input bytea[], p_state bytea[],
   p_next_at bigint[], p_waits smallint[], p_failures int[], p_open_id text[], p_assumes boolean[],
@@ -61,13 +61,17 @@ begin
     from (select p.i::int, s.revision, s.open_id from unnest(p_namespace, p_id) with ordinality as p(namespace, id, i)
             join schedules s on s.namespace = p.namespace and s.id = p.id for update of s skip locked) k;
   o_now := now_ms();
+  select array_agg(s.id order by s.n), array_agg(s.i order by s.n) into o_taken, o_taken_i
+    from unnest(s_i, s_namespace, s_id) with ordinality as s(i, namespace, id, n)
+   where exists (select 1 from run_starts r where r.namespace = s.namespace and r.id = s.id);
   select array_agg(case
            when l.i is null and (select 1 from schedules s where s.namespace = p.namespace and s.id = p.id) is not null then 'busy'
            when l.revision = p_next[p.i] then 'known'
            when l.revision is distinct from p_revision[p.i] then 'moved'
            when l.i is not null and p_assumes[p.i] <> is_open_id(p.namespace, l.open_id) then 'moved'
+           when l.i is null and (p_definition[p.i] is null or p_input[p.i] is null) then 'moved'
+           when p.i = any (o_taken_i) then 'taken'
            when l.i is not null then 'change'
-           when p_definition[p.i] is null or p_input[p.i] is null then 'moved'
            else 'create' end order by p.i)
     into o_outcome
     from unnest(p_namespace, p_id) with ordinality as p(namespace, id, i)
@@ -114,16 +118,13 @@ begin
       if v_row.i = 0 then
         o_hints := v_row.hints;
         v_answers := v_answers + coalesce(cardinality(string_to_array(nullif(v_row.made, ''), ',')), 0);
-      elsif v_row.outcome in ('created', 'returned') then
+      elsif v_row.outcome = 'created' then
         v_answers := v_answers + 1;
-        if v_row.outcome = 'returned' then
-          o_taken := o_taken || s_id[v_starts[v_row.i]];
-          o_taken_i := o_taken_i || s_i[v_starts[v_row.i]];
-        end if;
       end if;
     end loop;
+    -- Somebody else has started one of them since we looked, or has locked one: nothing is written, and the call is repeated.
     if v_answers < cardinality(v_starts) then
-      raise exception 'a run that a schedule starts is locked by another transaction' using errcode = '55P03';
+      raise exception 'a run that a schedule starts was started or is locked by another transaction' using errcode = '55P03';
     end if;
   end if;
   if p_announce then
