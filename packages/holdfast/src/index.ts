@@ -14,7 +14,7 @@ export type {
 export { connect } from "./client/connect.ts";
 export type { ErrorView } from "./client/error-view.ts";
 export type { EditedOutcome, ForkOptions } from "./client/fork.ts";
-export type { FailingSchedule, Health, HealthStatus, WorkerHealth } from "./client/health.ts";
+export type { Health, HealthStatus, WorkerHealth } from "./client/health.ts";
 export type { EventWindow, HistoryOptions } from "./client/history-window.ts";
 export type { RunPage } from "./client/list-runs.ts";
 export type { LockHolder, Locks, LockView, LockWaiter } from "./client/locks.ts";
@@ -26,6 +26,7 @@ export type { ResultOptions } from "./client/result-options.ts";
 export type { RunHandle, SignalArguments } from "./client/run-handle.ts";
 export type { EventView, ParentName, RunDescription, RunSummary } from "./client/run-view.ts";
 export type { ScheduleHandle, ScheduleRunsOptions } from "./client/schedules/schedule-handle.ts";
+export type { FailingSchedule } from "./client/schedules/schedule-health.ts";
 export type {
   BackfillOptions,
   BackfillProgress,

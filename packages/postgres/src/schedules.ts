@@ -102,7 +102,7 @@ const listText = (at: string, only: string): string => `
 const LIST = queryOf<ListSchedulesParams>("list_schedules", (at) => listText(at, ""), LIST_VALUES);
 const LIST_FAILING = queryOf<ListSchedulesParams>(
   "list_failing_schedules",
-  (at) => listText(at, "and (v.failures > 0 or v.open_status in ('failed', 'timed_out'))"),
+  (at) => listText(at, "and (v.failures > 0 or v.open_status in ('failed', 'timed_out', 'parked'))"),
   LIST_VALUES,
 );
 

@@ -48,7 +48,7 @@ const newestIs = (condition: string): string => `exists (
     select max(t.run_key) from holdfast_run_starts t
     where t.namespace_key = (select n.name_key from holdfast_names n where n.name = s.namespace) and t.id = s.open_id))`;
 const FIRST_CLOSED = statusCode("completed");
-const FAILED = [statusCode("failed"), statusCode("timed_out")].join(", ");
+const STUCK = [statusCode("failed"), statusCode("timed_out"), statusCode("parked")].join(", ");
 const DUE = `select ${ROW} from holdfast_schedules s where s.next_at <= ? order by s.next_at, s.namespace, s.id limit ?`;
 const WAITING = `
   select ${ROW} from holdfast_schedules s
@@ -137,7 +137,7 @@ export function readDecisions({ sql }: Call, { namespace, id }: ScheduleRef): re
 
 export function listSchedules(call: Call, params: ListSchedulesParams): Schedule[] {
   const { namespace, after, failing, limit } = params;
-  const only = failing ? `and (s.failures > 0 or ${newestIs(`r.status in (${FAILED})`)})` : "";
+  const only = failing ? `and (s.failures > 0 or ${newestIs(`r.status in (${STUCK})`)})` : "";
   const behind = after === undefined ? "" : "and s.id > ?";
   const text = `select ${ROW} from holdfast_schedules s where s.namespace = ? ${behind} ${only} order by s.id limit ?`;
   const values = after === undefined ? [namespace, limit] : [namespace, after, limit];

@@ -99,6 +99,12 @@ interface Piece {
 /** Throws a `CronFault`. */
 export function parseCron(text: string): Cron {
   const pieces = Array.from(text.matchAll(/\S+/g), (match) => ({ text: match[0], position: match.index }));
+  const zone = /^(?:CRON_)?TZ=(.*)$/i.exec(pieces[0]?.text ?? "");
+  if (zone)
+    throw new CronFault(
+      pieces[0]?.position ?? 0,
+      `leave "${zone[0]}" out; the zone is an option: timezone: "${zone[1]}"`,
+    );
   const nickname = pieces[0]?.text.startsWith("@") === true ? pieces[0] : undefined;
   if (nickname !== undefined) return parseNickname(nickname, pieces[1]);
   if (pieces.length === 5) pieces.unshift({ text: "0", position: 0 });
@@ -109,6 +115,7 @@ export function parseCron(text: string): Cron {
     throw new CronFault(position, `there are ${pieces.length} fields instead of 5 or 6: ${fields}`);
   }
   const bothDays = weekday.text.startsWith("+");
+  if (weekday.text === "+") throw nothing(rest(weekday, 1), 'after "+"', WEEKDAY);
   return {
     seconds: numbersOf(second, SECOND),
     minutes: numbersOf(minute, MINUTE),
@@ -139,10 +146,21 @@ function monthDaysOf(piece: Piece): MonthDays {
     const upper = item.text.toUpperCase();
     if (upper === "L") last = true;
     else if (upper === "LW") lastWorkday = true;
+    else if (upper === "W") throw nothing(item, 'before "W"', MONTH_DAY, ", as in 15W");
     else if (upper.endsWith("W")) nearest.push(numberOf({ ...item, text: item.text.slice(0, -1) }, MONTH_DAY));
+    else if (/^L-\d/.test(upper)) throw fromLast(item);
     else days.push(...rangeOf(item, MONTH_DAY));
   }
   return { any: isAny(piece.text), days: ascending(days), nearest: ascending(nearest), last, lastWorkday };
+}
+
+function fromLast({ text, position }: Piece): CronFault {
+  const known = "L is the last day of the month, LW its last workday";
+  return new CronFault(position, `"${text}": days before the last one are not supported; ${known}`);
+}
+
+function nothing({ position }: Piece, where: string, field: Field, example = ""): CronFault {
+  return new CronFault(position, `there is nothing ${where}, where ${field.named} should be${example}`);
 }
 
 function weekdaysOf(piece: Piece): Weekdays {
@@ -160,6 +178,7 @@ function splitWeekday(item: Piece): { days: Piece; which?: Piece } {
   const hash = item.text.indexOf("#");
   const end = hash !== -1 ? hash : /.L$/i.test(item.text) ? item.text.length - 1 : -1;
   if (end === -1) return { days: item };
+  if (end === 0) throw nothing(item, 'before "#"', WEEKDAY, ", as in FRI#2");
   const days = { ...item, text: item.text.slice(0, end) };
   if (isAny(days.text)) throw new CronFault(item.position, `"${item.text}" needs a day of the week, as in FRI#2`);
   return { days, which: rest(item, hash === -1 ? end : end + 1) };
@@ -168,6 +187,8 @@ function splitWeekday(item: Piece): { days: Piece; which?: Piece } {
 function weekBit({ text, position }: Piece): number {
   if (text.toUpperCase() === "L") return LAST_WEEK;
   if (/^[1-5]$/.test(text)) return 1 << (Number(text) - 1);
+  if (text === "")
+    throw new CronFault(position, 'there is nothing after "#": 1 to 5 or L say which one of the month, as in FRI#2');
   throw new CronFault(position, `"${text}" is not one of 1 to 5 or L, which say which one of the month, as in FRI#2`);
 }
 
@@ -190,12 +211,15 @@ function itemsOf(piece: Piece, field: Field): Piece[] {
 /** `*`, `5`, `1-5`, `*` with a step, `1-5/2`. */
 function rangeOf(item: Piece, field: Field): number[] {
   const slash = item.text.indexOf("/");
+  if (slash === 0) throw new CronFault(item.position, `"${item.text}" has a step but no range; write *${item.text}`);
   const range = slash === -1 ? item : { ...item, text: item.text.slice(0, slash) };
   const step = slash === -1 ? 1 : stepOf(rest(item, slash + 1), field);
   const dash = range.text.indexOf("-");
   let from = field.min;
   let to = field === WEEKDAY ? 6 : field.max;
+  if (dash === 0) throw nothing(range, 'before "-"', field);
   if (dash !== -1) {
+    if (dash === range.text.length - 1) throw nothing(rest(range, dash + 1), 'after "-"', field);
     from = numberOf({ ...range, text: range.text.slice(0, dash) }, field);
     to = numberOf(rest(range, dash + 1), field);
     if (field === WEEKDAY && from > 0 && to === 0) to = 7; // FRI-SUN
@@ -225,6 +249,8 @@ function stepOf({ text, position }: Piece, field: Field): number {
   const step = /^\d{1,4}$/.test(text) ? Number(text) : 0;
   const most = field.max - field.min + (field === WEEKDAY ? 0 : 1);
   if (step >= 1 && step <= most) return step;
+  if (text === "")
+    throw new CronFault(position, `there is nothing after "/": the step is a whole number from 1 to ${most}`);
   throw new CronFault(position, `the step "${text}" is not a whole number from 1 to ${most}`);
 }
 

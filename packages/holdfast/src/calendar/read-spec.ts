@@ -3,10 +3,10 @@
  * with `invalid_schedule`: which field, where in it, what is wrong, what to do.
  */
 import { HoldfastError } from "../errors/holdfast-error.ts";
-import { isList, isPlainObject } from "../errors/option-checks.ts";
+import { durationFault, isList, isPlainObject } from "../errors/option-checks.ts";
 import { shownValue } from "../errors/shown-value.ts";
 import type { CalendarSpec, EveryTimes, ScheduleTimes } from "../model/calendar-spec.ts";
-import { DURATION_MS_MAX, type Duration, durationToMs, formatDuration } from "../model/duration.ts";
+import { type Duration, durationToMs, formatDuration } from "../model/duration.ts";
 import { nearestName } from "../model/nearest-name.ts";
 import { CronFault, parseCron } from "./parse-cron.ts";
 import { CALENDAR_END_MS, CALENDAR_START_MS, isTimeZone } from "./time-zone.ts";
@@ -127,9 +127,7 @@ class SpecReader {
       // a getter or a proxy that throws
     }
     if (ms !== undefined) return ms;
-    const most = formatDuration(DURATION_MS_MAX);
-    const advice = `Write "30s", "2h 30m", "1 day" or { minutes: 5 }, up to 100 years (${most})`;
-    throw this.#fault(field, `is ${shownValue(value)}, not a duration. ${advice}`);
+    throw this.#fault(field, `is ${shownValue(value)}, ${durationFault(value)}`);
   }
 
   #date(value: unknown, field: string): number {

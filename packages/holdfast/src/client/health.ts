@@ -1,6 +1,6 @@
-import { failuresAfter } from "../model/decisions/schedule.ts";
-import { isAlive, type WorkerRow, type WorkerStatus } from "../model/worker-row.ts";
+import type { WorkerRow, WorkerStatus } from "../model/worker-row.ts";
 import type { ClientCore } from "./client-core.ts";
+import { checkSchedules, type FailingSchedule } from "./schedules/schedule-health.ts";
 
 /** The state of the store, a worker, or the whole. */
 export type HealthStatus = "healthy" | "degraded" | "unhealthy";
@@ -29,25 +29,13 @@ export interface Health {
   readonly leader: { readonly workerId: string; readonly since: Date } | null;
 }
 
-/** A schedule whose last runs have failed. */
-export interface FailingSchedule {
-  readonly id: string;
-  readonly failures: number;
-  readonly lastError: string | null;
-}
-
-/** How many failing schedules are shown. */
-const FAILING_MAX = 100;
-/** A schedule that has failed this often in a row does not recover by itself. */
-const FAILURES_IN_A_ROW = 3;
-
 /** A worker that died longer ago than this no longer affects health. */
 const DEAD_WORKER_MS = 10 * 60 * 1000;
 
 export async function checkHealth(core: ClientCore): Promise<Health> {
   let rows: readonly WorkerRow[];
   let now: number;
-  let scheduling: Pick<Health, "schedules" | "leader">;
+  let scheduling: Awaited<ReturnType<typeof checkSchedules>>;
   try {
     rows = await core.callOnce((store) => store.workers.list({ namespace: core.namespace }));
     // Heartbeats carry the store's time, and this machine's clock may be wrong.
@@ -66,48 +54,15 @@ export async function checkHealth(core: ClientCore): Promise<Health> {
       (row.died && now - (row.stoppedAt ?? now) < DEAD_WORKER_MS && !rows.some((other) => succeeds(other, row))),
   );
   const workers = recent.map((row) => workerHealth(row, now));
-  if (workers.length === 0)
-    return {
-      status: "degraded",
-      reasons: [noWorkers(rows, now)],
-      store: { status: "healthy" },
-      workers,
-      ...scheduling,
-    };
-  const { status, reasons } = judge(workers);
-  const failing = scheduling.schedules.filter(({ failures }) => failures >= FAILURES_IN_A_ROW).map(failingText);
+  const { status, reasons } = workers.length === 0 ? noWorkers(rows, now) : judge(workers);
+  const { stuck, ...shown } = scheduling;
   return {
-    status: status === "healthy" && failing.length > 0 ? "degraded" : status,
-    reasons: [...reasons, ...failing],
+    status: status === "healthy" && stuck.length > 0 ? "degraded" : status,
+    reasons: [...reasons, ...stuck],
     store: { status: "healthy" },
     workers,
-    ...scheduling,
+    ...shown,
   };
-}
-
-async function checkSchedules(
-  core: ClientCore,
-  rows: readonly WorkerRow[],
-  now: number,
-): Promise<Pick<Health, "schedules" | "leader">> {
-  const { namespace } = core;
-  const failing = await core.callOnce((store) =>
-    store.schedules.list({ namespace, limit: FAILING_MAX, failing: true }),
-  );
-  const leader = await core.callOnce((store) => store.workers.readLeader({}));
-  // Of a leader of another namespace nothing more is known here.
-  const own = rows.find(({ workerId }) => workerId === leader?.workerId);
-  const alive = leader !== null && (own === undefined || isAlive(own, now));
-  const schedules = failing.map(({ id, state, open }) => ({ id, ...failuresAfter(state, open) }));
-  return {
-    schedules: schedules.filter(({ failures }) => failures > 0),
-    leader: alive ? { workerId: leader.workerId, since: new Date(leader.since) } : null,
-  };
-}
-
-function failingText({ id, failures, lastError }: FailingSchedule): string {
-  const times = failures === 1 ? "The last run" : `The last ${failures} runs`;
-  return `${times} of schedule "${id}" failed: ${lastError ?? "no reason is known"}`;
 }
 
 /**
@@ -132,10 +87,11 @@ function workerHealth(row: WorkerRow, now: number): WorkerHealth {
   return { workerId, name, status, health, heartbeatAgeMs, activeRuns };
 }
 
-function noWorkers(gone: readonly WorkerRow[], now: number): string {
-  if (gone.length === 0) return "No worker has registered.";
+function noWorkers(gone: readonly WorkerRow[], now: number): Pick<Health, "status" | "reasons"> {
+  if (gone.length === 0) return { status: "degraded", reasons: ["No worker has registered."] };
   const leftAt = Math.max(...gone.map((row) => row.stoppedAt ?? row.heartbeatAt));
-  return `No worker is online; the last one left ${Math.round(Math.max(0, now - leftAt) / 1000)} s ago.`;
+  const ago = Math.round(Math.max(0, now - leftAt) / 1000);
+  return { status: "degraded", reasons: [`No worker is online; the last one left ${ago} s ago.`] };
 }
 
 function judge(workers: readonly WorkerHealth[]): Pick<Health, "status" | "reasons"> {

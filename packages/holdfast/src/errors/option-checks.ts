@@ -202,12 +202,15 @@ export function requireDuration(duration: Duration, where: string, option: strin
   const ms = unlessItThrows(() => durationToMs(duration));
   if (ms !== undefined) return ms;
   const shown = typeof duration === "string" ? duration : shownValue(duration);
-  const fault = unlessItThrows(() => isTooLong(duration))
-    ? "longer than the limit of 100 years (36525 days)."
-    : 'not a duration. Write "30s", "2h 30m", "1 day" or { minutes: 5 }. The units are weeks, days, hours, minutes, seconds and milliseconds.';
-  throw new HoldfastError("invalid_duration", `${where}: ${option} is ${shownValue(shown)}, which is ${fault}`, {
-    data: { where, option },
-  });
+  const message = `${where}: ${option} is ${shownValue(shown)}, which is ${durationFault(duration)}.`;
+  throw new HoldfastError("invalid_duration", message, { data: { where, option } });
+}
+
+/** Why it is not a valid duration, and what to do. */
+export function durationFault(duration: unknown): string {
+  return unlessItThrows(() => isTooLong(duration as Duration))
+    ? "longer than the limit of 100 years (36525 days)"
+    : 'not a duration. Write "30s", "2h 30m", "1 day" or { minutes: 5 }. The units are weeks, days, hours, minutes, seconds and milliseconds';
 }
 
 /** The same for the longest that a run may take. */

@@ -109,7 +109,7 @@ export function listSchedules(state: MemoryState, params: ListSchedulesParams): 
     (one) =>
       one.namespace === namespace &&
       (after === undefined || one.id > after) &&
-      (!failing || one.state.failures > 0 || hasFailed(openRunOf(state, one))),
+      (!failing || one.state.failures > 0 || isStuck(openRunOf(state, one))),
   );
   return wanted
     .sort(byId)
@@ -117,8 +117,8 @@ export function listSchedules(state: MemoryState, params: ListSchedulesParams): 
     .map((one) => scheduleOf(state, one));
 }
 
-function hasFailed(open: OpenRun | null): boolean {
-  return open?.status === "failed" || open?.status === "timed_out";
+function isStuck(open: OpenRun | null): boolean {
+  return open?.status === "failed" || open?.status === "timed_out" || open?.status === "parked";
 }
 
 export function removeSchedule(state: MemoryState, { namespace, id }: ScheduleRef): { removed: boolean } {

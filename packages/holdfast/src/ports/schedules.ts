@@ -98,6 +98,6 @@ export interface ListSchedulesParams {
   readonly limit: number;
   /** Only ids behind this one. */
   readonly after?: string;
-  /** Only those whose runs have failed: the last one did, or earlier ones did whose end was looked at. */
+  /** Only those whose runs have failed (the last one did, or earlier ones did whose end was looked at), or whose last one is parked. */
   readonly failing?: boolean;
 }

@@ -625,6 +625,82 @@ describe("docs/limits.md", () => {
     await t.close();
   });
 
+  test("note of a schedule, and who pauses or resumes it", async () => {
+    const t = await testEngine({ workflows: [] });
+    const long = "x".repeat(4_001);
+    const refused = { code: "invalid_option" };
+    await expect(t.client.schedules.create({ ...hourly, note: long })).rejects.toMatchObject(refused);
+    const s = await t.client.schedules.create({ ...hourly, note: long.slice(1) });
+    await expect(s.pause({ by: long })).rejects.toMatchObject(refused);
+    await expect(s.resume({ note: "a\0b" })).rejects.toMatchObject(refused);
+    await t.close();
+  });
+
+  test("times that `schedules.preview` and `upcoming` show", async () => {
+    const t = await testEngine({ workflows: [] });
+    const s = await t.client.schedules.create(hourly);
+    for (const n of [0, 10_001, 1.5]) {
+      await expect(s.upcoming(n)).rejects.toMatchObject({ code: "invalid_option" });
+      await expect(t.client.schedules.preview({ every: "1h" }, n)).rejects.toMatchObject({ code: "invalid_option" });
+    }
+    expect(await t.client.schedules.preview({ every: "1h" }, 10_000)).toHaveLength(10_000);
+    expect(await s.upcoming()).toHaveLength(10);
+    await t.close();
+  });
+
+  test("schedules in one page of `schedules.list`, and runs in one of `schedules.runs`", async () => {
+    const t = await testEngine({ workflows: [] });
+    for (const limit of [0, 1_001, 1.5]) {
+      await expect(t.client.schedules.list({ limit })).rejects.toMatchObject({ code: "invalid_option" });
+      await expect(t.client.schedules.runs("s", { limit })).rejects.toMatchObject({ code: "invalid_option" });
+    }
+    await t.client.schedules.list({ limit: 1_000 });
+    await t.client.schedules.runs("s", { limit: 1_000 });
+    await t.close();
+  });
+
+  test("schedules that `health` shows as failing", async () => {
+    const t = await testEngine({ workflows: [workflow("job", fail)] });
+    const ids = Array.from({ length: 101 }, (_, i) => `s${String(i).padStart(3, "0")}`);
+    for (const id of ids) await t.client.schedules.create({ ...hourly, id });
+    await t.clock.advance("1h");
+    expect((await t.client.health()).schedules.map(({ id }) => id)).toEqual(ids.slice(0, 100));
+    await t.close();
+  });
+
+  const codeOf = async (ask: () => Promise<unknown>): Promise<unknown> => {
+    try {
+      return await ask();
+    } catch (error) {
+      return (error as { code: string }).code;
+    }
+  };
+
+  test("name of a lock", async () => {
+    const { t, limited } = await withRun((ctx, name) => codeOf(() => ctx.withLock(name as string, () => "held")));
+    expect(await t.run(limited, "x".repeat(200))).toBe("held");
+    expect(await t.run(limited, "x".repeat(201))).toBe("invalid_name");
+    await t.close();
+  });
+
+  test("holders of a lock at once", async () => {
+    const { t, limited } = await withRun((ctx, limit) =>
+      codeOf(() => ctx.withLock("l", { limit: limit as number }, () => "held")),
+    );
+    for (const limit of [1, 10_000]) expect(await t.run(limited, limit)).toBe("held");
+    for (const limit of [0, 10_001, 1.5]) expect(await t.run(limited, limit)).toBe("invalid_option");
+    await t.close();
+  });
+
+  test("locks that a run holds or waits for", async () => {
+    const held = (ctx: Context, left: number): Promise<unknown> =>
+      left === 0 ? Promise.resolve("all") : ctx.withLock(`l${left}`, () => held(ctx, left - 1));
+    const { t, limited } = await withRun((ctx, n) => held(ctx, n as number), { opsMax: 10 });
+    expect(await t.run(limited, 10)).toBe("all");
+    expect((await failure(t.run(limited, 11))).cause).toMatchObject({ code: "too_many_ops" });
+    await t.close();
+  });
+
   test("names of attributes", async () => {
     const { t, limited } = await withRun(async (ctx) => ctx.set({ "holdfast.mine": 1 }));
     const start = t.client.start(limited, undefined, { attributes: { "holdfast.mine": 1 } });

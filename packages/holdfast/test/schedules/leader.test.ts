@@ -96,7 +96,13 @@ describe("a leader", () => {
     await cluster.until(process.client.schedules.create({ id: "s", workflow: job, every: "10s" }));
     await cluster.clock.advance("5m");
     expect(fired(cluster)).toEqual([]);
-    expect((await cluster.until(process.client.health())).leader).toBeNull();
+    expect(await cluster.until(process.client.health())).toMatchObject({
+      status: "degraded",
+      leader: null,
+      reasons: [
+        expect.stringMatching(/^Schedule "s" has been due since \S+Z, and no worker leads: nothing is fired\.$/),
+      ],
+    });
   });
 });
 

@@ -264,4 +264,22 @@ describe("health", () => {
     expect((await t.client.health()).schedules).toEqual([]);
     await t.close();
   });
+
+  test("names a schedule that waits for a parked run, as describe() does", async () => {
+    const t = await testEngine({ workflows: [job], now: NOW });
+    const s = await t.client.schedules.create({ id: "s", workflow: job, every: "1h" });
+    await t.client.schedules.create({ id: "beside", workflow: job, every: "1h", overlap: "allow" });
+    await t.clock.advance("1h");
+    expect(await s.describe()).toMatchObject({ openStatus: "waiting" });
+    expect(await t.client.health()).toMatchObject({ status: "healthy", reasons: [] });
+    const openId = "s@2026-03-02T11:00:00.000Z";
+    await t.client.get(openId).pause();
+    await t.client.get("beside@2026-03-02T11:00:00.000Z").pause();
+    expect(await s.describe()).toMatchObject({ openId, openStatus: "parked" });
+    const reasons = [`Schedule "s" waits for run "${openId}", which is parked.`];
+    expect(await t.client.health()).toMatchObject({ status: "degraded", reasons, schedules: [] });
+    await s.pause();
+    expect(await t.client.health()).toMatchObject({ status: "healthy", reasons: [] });
+    await t.close();
+  });
 });

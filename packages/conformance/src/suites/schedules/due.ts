@@ -76,7 +76,7 @@ export const dueSchedules: Suite = {
       expect(await dueIds(t)).toEqual(["b", "a"]);
     },
 
-    "are listed by id, page by page; those that fail can be listed alone": async (t) => {
+    "are listed by id, page by page; those that fail, or whose run is parked, can be listed alone": async (t) => {
       for (const [id, status] of [
         ["a", "failed"],
         ["b", "completed"],
@@ -89,12 +89,17 @@ export const dueSchedules: Suite = {
       }
       await aSchedule(t, { id: "d", ...at(null, { failures: 2 }) });
       await aSchedule(t, { id: "b", namespace: "other", ...at(null, { failures: 2 }) });
+      for (const id of ["e", "f"]) {
+        await t.start({ id: `${id}@1` });
+        await aSchedule(t, { id, ...at(null, { openId: `${id}@1` }) });
+      }
+      await t.pause({ namespace: "default", id: "f@1" });
       const list = async (more: object) =>
         (await t.store.schedules.list({ namespace: "default", limit: 10, ...more })).map(({ id }) => id);
-      expect(await list({})).toEqual(["a", "b", "c", "d"]);
+      expect(await list({})).toEqual(["a", "b", "c", "d", "e", "f"]);
       expect(await list({ limit: 2 })).toEqual(["a", "b"]);
-      expect(await list({ after: "b" })).toEqual(["c", "d"]);
-      expect(await list({ failing: true })).toEqual(["a", "c", "d"]);
+      expect(await list({ after: "b" })).toEqual(["c", "d", "e", "f"]);
+      expect(await list({ failing: true })).toEqual(["a", "c", "d", "f"]);
       expect(await list({ failing: true, after: "a", limit: 1 })).toEqual(["c"]);
     },
   },

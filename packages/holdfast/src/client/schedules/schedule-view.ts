@@ -1,6 +1,7 @@
 import type { ScheduleTimes } from "../../model/calendar-spec.ts";
 import { failuresAfter, isOpen } from "../../model/decisions/schedule.ts";
 import type { Attributes } from "../../model/event.ts";
+import { isClosed, type OpenStatus } from "../../model/run-status.ts";
 import type { OverlapPolicy, Schedule, ScheduleDecision } from "../../model/schedule.ts";
 import type { Codec } from "../../ports/codec.ts";
 import { timesOf } from "./schedule-options.ts";
@@ -26,6 +27,8 @@ export interface ScheduleSummary {
   readonly lastAt: Date | null;
   /** The id of its open run; null if none is open. With the policy `"allow"`, of the last one. */
   readonly openId: string | null;
+  /** The status of that run; null if none is open. If it is `parked`, the schedule waits until somebody has looked at it. */
+  readonly openStatus: OpenStatus | null;
   /** How many times wait for the end of that run. */
   readonly buffered: number;
   /** How many of its runs have failed in a row. */
@@ -81,6 +84,7 @@ export function summarizeSchedule(schedule: Schedule): ScheduleSummary {
     nextAt: date(state.nextAt),
     lastAt: date(state.lastAt),
     openId: isOpen(open) ? state.openId : null,
+    openStatus: open && !isClosed(open.status) ? open.status : null,
     buffered: state.buffered.length,
     ...failuresAfter(state, open),
     createdAt: new Date(createdAt),
