@@ -72,7 +72,7 @@ async function killAtRandom(done: Promise<unknown>): Promise<void> {
   const ready: ChildProcess[] = [];
   const starts = new Set<Promise<unknown>>();
   const begin = (): void => {
-    const start = startWorker().then((child) => starts.delete(start) && ready.push(child));
+    const start: Promise<unknown> = startWorker().then((child) => starts.delete(start) && ready.push(child));
     starts.add(start);
   };
   for (let i = 0; i < WORKERS; i++) begin();
