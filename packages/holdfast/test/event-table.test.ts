@@ -561,6 +561,30 @@ describe("a run writes", () => {
     ]);
   });
 
+  test("that a task had to wait until a lock was regained", async () => {
+    const fleet = openFleet();
+    const mail = task("mail", () => {});
+    const job = workflow("job", (ctx) =>
+      ctx.withLock("room", async () => {
+        await ctx.sleep("cut", "1 minute");
+        await ctx.task(mail, undefined);
+        await ctx.sleep("stay", "1 hour");
+      }),
+    );
+    await fleet.worker({ workflows: [job], tasks: [mail] });
+    const run = await fleet.client().start(job);
+    await fleet.clock.settle();
+    const fork = await run.fork({ before: "cut", id: "fork" });
+    await fleet.result(fork);
+    const history = await fork.history();
+    keep(history);
+    expect(history.map(({ type, later }) => `${type}${later ? "!" : ""}`)).toEqual([
+      ...["run_started", "lock_requested", "lock_granted", "run_forked", "timer_created", "op_rescheduled"],
+      ...["timer_fired", "task_scheduled!", "lock_granted", "op_rescheduled", "task_completed"],
+      ...["timer_created", "timer_fired", "lock_released", "run_completed"],
+    ]);
+  });
+
   test("that it goes on as a new one", async () => {
     let runs = 0;
     const code: Code = async (ctx) => (runs++ === 0 ? ctx.continueAsNew() : runs);

@@ -74,6 +74,8 @@ export interface EventMeta {
   readonly forgets?: readonly string[];
   /** What was scheduled (`task_scheduled`). */
   readonly task?: TaskSpec;
+  /** The task does not exist yet, because a lock is being regained: `op_rescheduled` creates it (`task_scheduled`). */
+  readonly later?: true;
   /** The attempts that failed, the newest last (`task_failed`). */
   readonly failures?: readonly TaskFailure[];
   /** The number of the message in the inbox (`update_accepted`, `update_completed`): where the answer goes. */

@@ -223,9 +223,9 @@ export const EVENT_TABLE = [
     role: "command",
     op: "op",
     payload: "the input",
-    meta: ["task"],
+    meta: ["task", "later"],
     shows: "waiting",
-    writtenBy: "workflow code: `ctx.task`; the task exists from then on",
+    writtenBy: "workflow code: `ctx.task`; the task exists from then on, unless a lock must be regained first",
   },
   {
     type: "task_completed",

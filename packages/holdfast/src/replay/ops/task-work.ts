@@ -15,7 +15,7 @@ export class TaskWork {
   /** The event with its input, and that input. */
   inputSeq = 0;
   recordedInput: Payload | null = null;
-  /** The run was retried, and the task does not exist any more: it must be scheduled again. */
+  /** The task does not exist: the run was retried since, or a lock had to be regained first. It must be scheduled again. */
   lost = false;
   /** Not before then; undefined: at once. */
   retryAt: number | undefined = undefined;
@@ -32,6 +32,7 @@ export class TaskWork {
     this.inputSeq = seq;
     this.recordedInput = payload ?? null;
     this.spec = meta?.task ?? this.spec;
+    if (meta?.later) this.lose();
   }
 
   rescheduled(seq: number): void {

@@ -32,12 +32,12 @@ export const TASK: OpModule = {
     const type = "task_scheduled";
     const draft: EventDraft = { type, op: op.id };
     try {
-      const meta = { task: work.spec, ...op.scope.branch };
+      const later = host.regaining ? ({ later: true } as const) : undefined;
+      const meta = { task: work.spec, ...later, ...op.scope.branch };
       const scheduled = (): EventDraft => ({ type, op: op.id, payload: work.input(), meta });
       const event = host.command(draft, true, scheduled, () => void work.input());
       // None if the code has diverged: then nothing happens any more.
       if (event) work.scheduled(event);
-      if (host.regaining) work.lose();
     } catch (error) {
       // The input was refused.
       host.release(op);
