@@ -129,17 +129,17 @@ describe("a change by a client that takes long", () => {
 });
 
 describe("the id of a scheduled run", () => {
-  test("that a user's own run has is left to it, and the schedule goes on when that run has ended", async () => {
+  test("that a user's own run has is left to it: that time fails, and the schedule goes on beside it", async () => {
     const { cluster, other, runs, decisions } = await scene("skip", 0, async () => {});
     const id = `s@${new Date(Date.UTC(2026, 0, 4, 8, 0, 10)).toISOString()}`;
     const own = await cluster.until(other.client.start(patient, undefined, { id }));
     await cluster.clock.advance("25s");
-    expect(runs()).toEqual(["10 waiting"]);
+    expect(runs()).toEqual(["10 waiting", "20 waiting"]);
     expect(cluster.runOf(id).runId).toBe(own.runId);
     await cluster.until(own.signal(go, true));
     await cluster.clock.advance("10s");
-    expect(runs()).toEqual(["10 completed", "30 waiting"]);
-    expect(decisions().map(({ what }) => what)).toEqual(["fired", "skipped", "fired"]);
+    expect(runs()).toEqual(["10 completed", "20 waiting"]);
+    expect(decisions().map(({ what }) => what)).toEqual(["failed", "fired", "skipped"]);
   });
 
   test("whose run has ended and was purged stands in nobody's way", async () => {
