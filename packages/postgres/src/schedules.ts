@@ -71,7 +71,7 @@ const PUT = callOf<Putting>("put_schedules", {
 const DUE = readingCallOf<DueSchedulesParams>("due_schedules", { p_limit: ({ limit }) => limit + 1 });
 const DUE_COLUMNS = {
   ...DUE,
-  text: (at: string) => DUE.text(at).replace("*", "now, c.next_at as outlook, waiting, (schedule).*"),
+  text: (at: string) => DUE.text(at).replace("*", "now, c.next_at as outlook, waiting, awaited, (schedule).*"),
 };
 
 const READ = queryOf<{ readonly schedules: readonly ScheduleRef[] }>(
@@ -149,6 +149,7 @@ export async function dueSchedules(server: Server, params: DueSchedulesParams): 
   return {
     schedules: rows.slice(0, params.limit).map(scheduleOf),
     now: outlook.now as number,
+    awaited: (outlook.awaited ?? []) as string[],
     more: rows.length > params.limit,
     nextAt: outlook.outlook as number | null,
     waiting: outlook.waiting as boolean,

@@ -55,6 +55,10 @@ const WAITING = `
   where s.waits > 0 and (s.next_at is null or s.next_at > ?) and (s.waits = ${WAITS.look} or not ${newestIs(`r.status < ${FIRST_CLOSED}`)})
   order by s.namespace, s.id limit ?`;
 
+const AWAITED = `
+  select s.namespace, s.open_id as openId from holdfast_schedules s
+  where s.waits > 0 order by s.namespace, s.id limit ?`;
+
 interface StoredSchedule {
   readonly namespace: string;
   readonly id: string;
@@ -117,7 +121,11 @@ export function dueSchedules(call: Call, { limit }: DueSchedulesParams): DueSche
   const waiting = sql.all<StoredSchedule>(WAITING, now, Math.max(0, limit + 1 - due.length));
   const found = [...due, ...waiting];
   const schedules = found.slice(0, limit).map((one) => scheduleOf(call, one));
-  return { schedules, now, more: found.length > limit, ...outlookAfter(call, now) };
+  const awaited = sql
+    .all<{ namespace: string; openId: string | null }>(AWAITED, limit)
+    .map(({ namespace, openId }) => openRunOf(call, namespace, openId))
+    .flatMap((open) => (open && isOpen(open) ? [open.runId] : []));
+  return { schedules, now, awaited, more: found.length > limit, ...outlookAfter(call, now) };
 }
 
 export function readSchedules(

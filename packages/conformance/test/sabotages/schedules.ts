@@ -124,6 +124,11 @@ const DUE: readonly Sabotage[] = [
     }),
   },
   {
+    it: "does not say for which runs buffered times wait",
+    noun: "due schedules",
+    breaks: (it) => ({ "schedules.due": async (params) => ({ ...(await it.schedules.due(params)), awaited: [] }) }),
+  },
+  {
     it: "knows the due schedules of one namespace",
     noun: "due schedules",
     breaks: (it) => ({

@@ -61,7 +61,13 @@ export function dueSchedules(state: MemoryState, { limit }: DueSchedulesParams, 
   const waiting = later.filter((one) => mustLook(one.state, openRunOf(state, one))).sort(byId);
   const found = [...due, ...waiting];
   const schedules = found.slice(0, limit).map((one) => scheduleOf(state, one));
-  return { schedules, now, more: found.length > limit, ...outlookOf(later), waiting: isWaiting(all) };
+  const waits = all.filter((one) => one.state.waits !== "no").sort(byId);
+  const awaited = waits.slice(0, limit).flatMap((one) => awaitedOf(openRunOf(state, one)));
+  return { schedules, now, awaited, more: found.length > limit, ...outlookOf(later), waiting: isWaiting(all) };
+}
+
+function awaitedOf(open: OpenRun | null): string[] {
+  return open && isOpen(open) ? [open.runId] : [];
 }
 
 function byTime(a: ScheduleRecord, b: ScheduleRecord): number {

@@ -81,6 +81,8 @@ export interface DueSchedulesParams {
 export interface DueSchedulesResult extends ScheduleOutlook {
   readonly schedules: readonly Schedule[];
   readonly now: number;
+  /** The run ids of the open runs of the first `limit` schedules with buffered times, in the order of those schedules' ids. */
+  readonly awaited: readonly string[];
   /** The limit was reached: ask again. */
   readonly more: boolean;
 }

@@ -92,6 +92,17 @@ describe("a backfill", () => {
     await t.close();
   });
 
+  test("starts the buffered runs as soon as the one before has ended", async () => {
+    const { t, s } = await engine("skip");
+    await s.backfill({ from: hour(1), to: hour(3) });
+    for (const n of [1, 2]) {
+      await t.client.get(id(n)).signal(go, true);
+      await t.clock.advance("10ms");
+      expect(await s.describe()).toMatchObject({ openId: id(n + 1), buffered: 2 - n });
+    }
+    await t.close();
+  });
+
   test("of a paused schedule is refused when no more times can wait, and can be repeated", async () => {
     const { t, s } = await engine("skip");
     await s.pause();

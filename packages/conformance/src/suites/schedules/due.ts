@@ -42,6 +42,7 @@ export const dueSchedules: Suite = {
       expect(await t.store.schedules.due({ limit: 5 })).toEqual({
         schedules: [],
         now: t.now,
+        awaited: [],
         more: false,
         nextAt: null,
         waiting: false,
@@ -53,10 +54,18 @@ export const dueSchedules: Suite = {
       await aSchedule(t, { id: "s", ...at(t.now + 10, { openId: "s@1", buffered: [1], waits: "end" }) });
       expect(await t.store.schedules.due({ limit: 5 })).toMatchObject({
         schedules: [],
+        awaited: [run.runId],
         waiting: true,
         nextAt: t.now + 10,
       });
+      await aSchedule(t, { id: "idle", ...at(null, { openId: "s@1" }) });
+      await aSchedule(t, { id: "other", ...at(null, { openId: "other@1", buffered: [1], waits: "look" }) });
+      const other = await t.start({ id: "other@1" });
+      expect((await t.store.schedules.due({ limit: 5 })).awaited).toEqual([other.run.runId, run.runId]);
+      expect((await t.store.schedules.due({ limit: 1 })).awaited).toEqual([other.run.runId]);
+      await t.store.schedules.remove({ namespace: "default", id: "other" });
       await run.commit(end());
+      expect((await t.store.schedules.due({ limit: 5 })).awaited).toEqual([]);
       expect(await dueIds(t)).toEqual(["s"]);
       await t.advance(10);
       expect(await dueIds(t)).toEqual(["s"]);

@@ -72,7 +72,7 @@ export async function passSchedules(params: SchedulePassParams): Promise<PassRes
   const after = written.map(({ schedule, put }) => ({ ...schedule, state: put.state }));
   const untouched = due.schedules.filter((one) => !turns.some(({ schedule }) => schedule === one));
   const terminated = await stopOthers(params, [...after, ...untouched]);
-  const awaited = [...written.flatMap(awaitedAfter), ...untouched.flatMap(({ open }) => open?.runId ?? [])];
+  const awaited = [...due.awaited, ...written.flatMap(awaitedAfter)];
   const waiting = due.waiting || after.some(({ state }) => state.waits !== "no");
   // What was not written may still be due (S2).
   const nextAt = isLeft ? due.now : earliest([due.nextAt, ...after.map(({ state }) => state.nextAt)]);

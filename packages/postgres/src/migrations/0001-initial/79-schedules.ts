@@ -134,15 +134,23 @@ begin
 end $$;
 
 create function due_schedules(p_limit int)
-returns table (now bigint, next_at bigint, waiting boolean, schedule schedule_rows)
+returns table (now bigint, next_at bigint, waiting boolean, awaited text[], schedule schedule_rows)
 language plpgsql stable security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
-declare v_now bigint := now_ms(); v_next bigint; v_waiting boolean;
+declare v_now bigint := now_ms(); v_next bigint; v_waiting boolean; v_awaited text[];
 begin
   select k.next_at into v_next from schedules k where k.next_at > v_now order by k.next_at limit 1;
   v_waiting := exists (select 1 from schedules k where k.waits > 0);
-  return query select v_now, v_next, v_waiting, null::schedule_rows;
+  if v_waiting then
+    v_awaited := array(
+      select o.run_id::text
+        from (select s.namespace, s.id, s.open_id from schedules s where s.waits > 0 order by s.namespace, s.id limit p_limit - 1) k
+       cross join lateral (select r.run_id, r.ended_at from run_starts s join runs r using (run_id)
+                            where s.namespace = k.namespace and s.id = k.open_id order by s.created_at desc limit 1) o
+       where o.ended_at is null order by k.namespace, k.id);
+  end if;
+  return query select v_now, v_next, v_waiting, v_awaited, null::schedule_rows;
   return query
     with due as materialized (
       select k.namespace, k.id, 0 as rank, k.next_at as at from schedules k where k.next_at <= v_now
@@ -153,7 +161,7 @@ begin
        order by k.namespace, k.id limit p_limit
     ), found as (
       select * from due union all select * from waiting order by rank, at, namespace, id limit p_limit)
-    select v_now, v_next, v_waiting, v from found f join schedule_rows v on v.namespace = f.namespace and v.id = f.id
+    select v_now, v_next, v_waiting, null::text[], v from found f join schedule_rows v on v.namespace = f.namespace and v.id = f.id
      order by f.rank, f.at, f.namespace, f.id;
 end $$;
 
