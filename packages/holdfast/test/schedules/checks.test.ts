@@ -107,7 +107,7 @@ test("types: a schedule says when, and the input is that of the workflow", async
   const { hf, schedules } = await noWorker();
   // @ts-expect-error neither cron nor every nor at
   expect(await refusal(schedules.create({ id: "s", workflow: free }))).toMatchObject({ code: "invalid_schedule" });
-  const s = await schedules.create({ id: "s", workflow: named, input: { name: "ann" }, at: new Date() });
+  const s = await schedules.create({ id: "s", workflow: named, input: { name: "ann" }, at: new Date("2030-01-01") });
   // @ts-expect-error the count is a number
   expect(await refusal(s.update({ workflow: counted, input: { count: "1" } }))).toMatchObject({
     code: "invalid_input",

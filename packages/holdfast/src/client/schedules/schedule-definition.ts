@@ -5,7 +5,6 @@ import type { Payload } from "../../model/payload.ts";
 import type { Schedule, ScheduleDefinition } from "../../model/schedule.ts";
 import type { ClientCore } from "../client-core.ts";
 import { type KnownWorkflows, newRun } from "../new-run.ts";
-import type { ScheduleHost } from "./schedule-handle.ts";
 import {
   rulesOf,
   type ScheduleOptions,
@@ -13,6 +12,14 @@ import {
   type ScheduleUpdate,
   updatedSpec,
 } from "./schedule-options.ts";
+
+/** What a client knows of workflows. */
+export interface Knowledge {
+  readonly core: ClientCore;
+  readonly known: KnownWorkflows;
+  /** The workflows that schedules of this client were given, by name and version. */
+  readonly named: Map<string, AnyWorkflow>;
+}
 
 /** What a schedule is, without where it stands. */
 export interface DefinedSchedule {
@@ -64,11 +71,7 @@ async function startsOf(
  * The schedule after an update. A new input is checked against the schema of the workflow, and an input that stays against that of a
  * workflow or version that the update names, as far as this client knows the workflow and can read the input.
  */
-export async function updated(
-  host: Pick<ScheduleHost, "core" | "known" | "named">,
-  schedule: Schedule,
-  update: ScheduleUpdate,
-): Promise<DefinedSchedule> {
+export async function updated(host: Knowledge, schedule: Schedule, update: ScheduleUpdate): Promise<DefinedSchedule> {
   const { definition: before } = schedule;
   const spec = updatedSpec(before.spec, update) ?? before.spec;
   const rules = updatedRules(before, update);
@@ -96,7 +99,7 @@ export async function updated(
 }
 
 function found(
-  { known, named }: Pick<ScheduleHost, "known" | "named">,
+  { known, named }: Knowledge,
   name: string,
   version: string | undefined,
   { fallbackVersion }: ScheduleDefinition,
@@ -118,7 +121,7 @@ function optionsOf({ queue, priority, attributes, timeoutMs }: ScheduleDefinitio
 }
 
 /** Notes a workflow that a call has named: later updates by this client are checked against its schema. */
-export function noteWorkflow({ named }: Pick<ScheduleHost, "named">, workflow: unknown): void {
+export function noteWorkflow({ named }: Knowledge, workflow: unknown): void {
   if (typeof workflow !== "object" || workflow === null) return;
   const definition = workflow as AnyWorkflow;
   named.set(workflowKey(definition.name, definition.version), definition);

@@ -4,14 +4,12 @@ import type { AnyWorkflow } from "../../define/definitions.ts";
 import { checkOptions, type OptionChecks, requireOptions, wholeNumber } from "../../errors/option-checks.ts";
 import { failuresAfter, isOpen } from "../../model/decisions/schedule.ts";
 import { SCHEDULE_ATTRIBUTE, scheduledRunId } from "../../model/schedule.ts";
-import type { ClientCore } from "../client-core.ts";
 import { readCursor } from "../list-filter.ts";
 import { listRuns, type RunPage } from "../list-runs.ts";
-import type { KnownWorkflows } from "../new-run.ts";
 import type { RunHandle, StartedRun } from "../run-handle.ts";
 import { backfillSchedule } from "./backfill.ts";
 import { changeSchedule, readSchedule, redefined, scheduleNotFound, storeNow } from "./schedule-change.ts";
-import { noteWorkflow, updated } from "./schedule-definition.ts";
+import { type Knowledge, noteWorkflow, updated } from "./schedule-definition.ts";
 import {
   type BackfillOptions,
   type BackfillProgress,
@@ -24,11 +22,7 @@ import {
 import { describeSchedule, type ScheduleDescription } from "./schedule-view.ts";
 
 /** What handles of schedules need of their client. */
-export interface ScheduleHost {
-  readonly core: ClientCore;
-  readonly known: KnownWorkflows;
-  /** The workflows that schedules of this client were given, by name and version. */
-  readonly named: Map<string, AnyWorkflow>;
+export interface ScheduleHost extends Knowledge {
   /** A handle of a run that exists. */
   readonly handle: (id: string, run: StartedRun) => RunHandle;
   /** The test engine advances its clock while a caller waits. */
