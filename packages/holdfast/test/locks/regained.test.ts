@@ -151,6 +151,28 @@ describe("a lock is regained before anything starts", () => {
     expect(world.store.state.locks.size + world.store.state.debts.size).toBe(0);
   });
 
+  test("a task that is the first thing in a fork waits, and its event says so", async () => {
+    const done: string[] = [];
+    const mail = task("mail", (who: string) => void done.push(who));
+    const job = workflow("job", (ctx: Context) =>
+      ctx.withLock("room", async () => {
+        await ctx.task(mail, ctx.info.id);
+        await ctx.sleep("stay", "1 hour");
+      }),
+    );
+    const world = openWorld();
+    const client = world.client();
+    await world.worker(client, { workflows: [job], tasks: [mail] });
+    const run = await client.start(job, undefined, { id: "origin" });
+    await world.clock.advance("1 minute");
+    const fork = await run.fork({ before: "mail", id: "fork" });
+    await world.clock.advance("10 minutes");
+    expect(done).toEqual(["origin"]);
+    await world.result(fork);
+    expect(done).toEqual(["origin", "fork"]);
+    expect(world.events(fork).find(({ type }) => type === "task_scheduled")?.meta?.later).toBe(true);
+  });
+
   test("a request of a try that was taken back is given back", async () => {
     let fails = true;
     const job = workflow({ name: "job", retry: { attempts: 3, fixed: "1 hour" } }, async (ctx: Context) => {

@@ -5,7 +5,7 @@
 import { fromErrorRecord } from "../../errors/error-record.ts";
 import { HoldfastError } from "../../errors/holdfast-error.ts";
 import { shownValue } from "../../errors/shown-value.ts";
-import type { EventDraft } from "../../model/event.ts";
+import type { EventDraft, EventMeta } from "../../model/event.ts";
 import type { Payload } from "../../model/payload.ts";
 import { traceOf } from "../../model/run-seed.ts";
 import type { TaskSpec } from "../../model/task.ts";
@@ -16,6 +16,8 @@ import { PLAIN_OP } from "./plain-op.ts";
 import type { Compensation } from "./step-options.ts";
 import { isTask, resolveTaskSpec, type TaskCallOptions, type TaskDefinition } from "./task-options.ts";
 import { TaskWork } from "./task-work.ts";
+
+const LATER = { later: true } as const;
 
 export const TASK: OpModule = {
   ...PLAIN_OP,
@@ -32,9 +34,9 @@ export const TASK: OpModule = {
     const type = "task_scheduled";
     const draft: EventDraft = { type, op: op.id };
     try {
-      const later = host.regaining ? ({ later: true } as const) : undefined;
-      const meta = { task: work.spec, ...later, ...op.scope.branch };
-      const scheduled = (): EventDraft => ({ type, op: op.id, payload: work.input(), meta });
+      // Made when it is recorded: a fork or a retry that comes before it has lost the locks only then.
+      const meta = (): EventMeta => ({ task: work.spec, ...(host.regaining ? LATER : {}), ...op.scope.branch });
+      const scheduled = (): EventDraft => ({ type, op: op.id, payload: work.input(), meta: meta() });
       const event = host.command(draft, true, scheduled, () => void work.input());
       // None if the code has diverged: then nothing happens any more.
       if (event) work.scheduled(event);
