@@ -13,7 +13,6 @@ import {
   mayTake,
   type Payload,
   type ReadInboxParams,
-  type ReplyAddress,
   type RunRef,
   resumeNote,
   senderOf,
