@@ -32,8 +32,8 @@ export const OPERATION_MUTATIONS: readonly Mutation[] = [
   {
     name: "begins new attempts in a run that is pausing",
     file: "engine/steps/step-board.ts",
-    find: "(this.#machine.pausing || this.#run.yielding())",
-    replace: "this.#run.yielding()",
+    find: "this.#machine.pausing || this.#machine.regaining",
+    replace: "this.#machine.regaining",
     caughtBy: "operations",
   },
   {

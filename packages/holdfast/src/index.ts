@@ -38,6 +38,7 @@ export type {
   SchedulePauseOptions,
   ScheduleRules,
   ScheduleUpdate,
+  SomeTimes,
 } from "./client/schedules/schedule-options.ts";
 export type {
   ScheduleDecisionView,
