@@ -82,7 +82,6 @@ describe("the differential test notices a store that", () => {
     "conversation hints",
     "conversation races",
     "races for locks",
-    "the leader",
   ];
   /** Where the search for each begins, so that it is short: see the mutations of the simulator. HOLDFAST_WRITE_SEEDS renews them. */
   const hintsFile = path.join(import.meta.dirname, "sabotages", "first-seeds.json");
