@@ -71,6 +71,8 @@ export async function payAll(store: Store, limit = 50): Promise<number> {
   const messages = debts.flatMap((debt) => messagesFor(debt).map((message) => ({ debt, message })));
   const sent = await store.inbox.deliver({ messages: messages.map(({ message }) => message), inboxMax: 10 });
   const busy = new Set(messages.filter((_, i) => sent.outcomes[i]?.outcome === "busy").map(({ debt }) => debt.debtNo));
+  const isClosed = messages.map((_, i) => sent.outcomes[i]?.outcome === "closed");
+  const ended = new Set(messages.flatMap(({ message: { to } }, i) => (isClosed[i] && "runId" in to ? [to.runId] : [])));
   const paid = debts.filter(({ debtNo }) => !busy.has(debtNo));
   await store.debts.pay({
     debts: paid.map((debt) => {
@@ -79,7 +81,8 @@ export async function payAll(store: Store, limit = 50): Promise<number> {
       if (debt.kind === "result") return { ...about, watchers: debt.watchers };
       if (debt.kind === "reply") return { ...about, replies: debt.replies.map(({ messageId }) => messageId) };
       if (debt.kind === "lock") return about;
-      return { ...about, children: debt.children.map((child) => child.runId) };
+      const told = debt.children.filter(({ openRunId }) => !ended.has(openRunId));
+      return { ...about, children: told.map((child) => child.runId) };
     }),
   });
   return debts.length;

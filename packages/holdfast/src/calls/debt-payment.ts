@@ -6,7 +6,7 @@ import { type EndedRun, endMessageId, endPayload } from "../model/ended-run.ts";
 import { closeMessageId } from "../model/ids.ts";
 import type { MessageKind } from "../model/message.ts";
 import { EMPTY_PAYLOAD } from "../model/payload.ts";
-import type { DeliverMessage, DeliverOutcome, PaidDebt, Store } from "../ports/store.ts";
+import type { DeliverMessage, DeliverOutcome, PaidDebt, Store, TerminateOutcome } from "../ports/store.ts";
 import { closeReasons } from "./close-reason.ts";
 import { deliverHolding, type ReserveDelivery } from "./holding-delivery.ts";
 import { replyMessage } from "./update-answer.ts";
@@ -55,8 +55,14 @@ class Mail {
 
   /** Returns a function that says whether it has arrived, or never can. */
   add(message: DeliverMessage): () => boolean {
+    const outcome = this.addAndAsk(message);
+    return () => outcome() !== "busy";
+  }
+
+  /** Returns a function that says what has become of it. */
+  addAndAsk(message: DeliverMessage): () => DeliverOutcome["outcome"] | undefined {
     const place = this.#messages.push(message) - 1;
-    return () => this.#outcomes[place]?.outcome !== "busy";
+    return () => this.#outcomes[place]?.outcome;
   }
 
   async send(store: Store, inboxMax: number, reserve: ReserveDelivery | undefined): Promise<void> {
@@ -118,40 +124,43 @@ async function close(
   store: Store,
   owing: { namespace: string; runId: string }[],
 ): Promise<() => PaidDebt | undefined> {
-  const closed = new Map<string, () => boolean>();
+  const answers = new Map<string, () => string | undefined>();
   for (const child of children) {
     const { namespace: of, runId: to, openRunId, policy } = child;
     const reason = reasonFor(to);
     if (policy === "cancel") {
       const messageId = closeMessageId(runId, to);
       const cancel = { kind: "cancel" as const, name: reason, messageId, payload: EMPTY_PAYLOAD };
-      closed.set(to, mail.add({ to: { namespace: of, runId: openRunId }, ...cancel }));
+      answers.set(to, mail.addAndAsk({ to: { namespace: of, runId: openRunId }, ...cancel }));
     } else {
-      const done = await terminate(store, child, reason, owing);
-      closed.set(to, () => done);
+      const answer = await terminate(store, child, reason, owing);
+      answers.set(to, () => answer);
     }
   }
   return () => {
-    const reached = [...closed].flatMap(([child, isClosed]) => (isClosed() ? [child] : []));
-    return children.length > 0 && reached.length === 0 ? undefined : { debtNo, namespace, runId, children: reached };
+    const reached = [...answers].filter(([, answer]) => answer() !== "busy");
+    if (children.length > 0 && reached.length === 0) return undefined;
+    // One that had ended is not noted: it is no longer listed, and if it failed and was reopened meanwhile, it is still to be closed.
+    const closed = reached.filter(([, answer]) => answer() !== "closed").map(([child]) => child);
+    return { debtNo, namespace, runId, children: closed };
   };
 }
 
-/** Ends the child, or the run that it has continued as since. False if another transaction has locked it. */
+/** Ends the child, or the run that it has continued as since. */
 async function terminate(
   store: Store,
   { namespace, openRunId }: ChildToClose,
   reason: string,
   owing: { namespace: string; runId: string }[],
-): Promise<boolean> {
+): Promise<TerminateOutcome["outcome"] | undefined> {
   const error = toErrorRecord(new HoldfastError("run_terminated", reason, { data: { reason } }));
   for (let next: string | null = openRunId; next !== null; ) {
     const [answer] = await store.runs.terminate({ runs: [{ namespace, runId: next }], error });
-    if (answer?.outcome === "busy") return false;
+    if (answer?.outcome === "busy") return "busy";
     if (answer?.owes) owing.push({ namespace, runId: answer.runId ?? next });
-    if (answer?.status !== "continued") return true;
+    if (answer?.status !== "continued") return answer?.outcome;
     const [row] = await store.runs.read({ runs: [{ namespace, runId: next }] });
     next = row?.continuedAs ?? null;
   }
-  return true;
+  return "not_found";
 }

@@ -33,7 +33,7 @@ export interface PaidDebt extends Pick<HeldRun, "runId"> {
   readonly debtNo: number;
   /** Of a `result` debt: those that were told besides the parent. */
   readonly watchers?: readonly ResultReceiver[];
-  /** Of a `close` debt: the run ids of the children that were closed, as they were listed. */
+  /** Of a `close` debt: the run ids of the children that were closed, as they were listed; not of those that had ended by themselves. */
   readonly children?: readonly string[];
   /** Of a `reply` debt: the message ids of the updates whose senders were told. */
   readonly replies?: readonly string[];

@@ -2,6 +2,7 @@ import { type HoldfastError, RunCanceledError, RunTerminatedError, signal, workf
 import { crashEverywhere, type TestEngine } from "holdfast/testing";
 import { describe, expect, test } from "vitest";
 import { openEngine } from "../lab/fleet.ts";
+import { openWorld } from "../lab/world.ts";
 
 const POLICIES = ["cancel", "terminate", "abandon"] as const;
 const ENDS = { cancel: "canceled", terminate: "terminated", abandon: "sleeping" } as const;
@@ -272,5 +273,45 @@ describe("a child that its parent gives up", () => {
     await t.clock.settle();
     await t.client.get("kid").terminate("now");
     expect(await run.result()).toBe(true);
+  });
+});
+
+describe("a child that fails just before its parent's end reaches it, and is retried at once", () => {
+  test.each([
+    ["cancel", "inbox.deliver"],
+    ["terminate", "runs.terminate"],
+  ] as const)("is closed all the same: %s", async (onParentClose, call) => {
+    const world = openWorld();
+    const outside = world.client({});
+    let broken = true;
+    const kid = workflow("kid", async (ctx) => {
+      await ctx.receive(go);
+      await ctx.step("work", () => (broken ? Promise.reject(new Error("no")) : "done"), { retry: "none" });
+      await ctx.sleep("long", "30 days");
+    });
+    const main = workflow("main", async (ctx) => {
+      await ctx.startChild(kid, undefined, { id: "kid", onParentClose });
+    });
+    const failAndRetry = async <T>(closes: boolean, reach: () => Promise<T>): Promise<T> => {
+      if (!closes || !broken) return reach();
+      await outside.get("kid").signal(go);
+      await expect(outside.get("kid").result()).rejects.toMatchObject({ code: "run_failed" });
+      const answer = await reach();
+      broken = false;
+      await outside.get("kid").retry();
+      return answer;
+    };
+    const client = world.client({
+      hooks: {
+        "inbox.deliver": (params, reach) =>
+          failAndRetry(call === "inbox.deliver" && params.messages.some(({ kind }) => kind === "cancel"), reach),
+        "runs.terminate": (_, reach) => failAndRetry(call === "runs.terminate", reach),
+      },
+    });
+    await world.worker(client, { workflows: [main], cacheSize: 0 });
+    await world.worker(outside, { workflows: [kid], cacheSize: 0 });
+    await world.result(await outside.start(main));
+    await world.clock.advance("1m");
+    expect([broken, await outside.get("kid").status()]).toEqual([false, ENDS[onParentClose]]);
   });
 });
