@@ -191,6 +191,7 @@ const LEADERS: readonly Sabotage[] = [
   {
     it: "tells nobody that it has declared the leader dead",
     noun: "the leader",
+    silent: true,
     breaks: (it) => ({
       "workers.sweep": async (params: SweepParams) => {
         const { leader } = it.state;
