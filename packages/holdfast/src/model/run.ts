@@ -115,7 +115,7 @@ export interface RunRow {
  * A row with its data, field by field: a spread of so many fields makes an object that is slow to create and slow to read.
  */
 export function runOf(row: RunRow, { input, output, error }: RunData): Run {
-  const run: Run = {
+  const run: { -readonly [K in keyof Run]: Run[K] } = {
     namespace: row.namespace,
     runId: row.runId,
     id: row.id,
@@ -152,15 +152,10 @@ export function runOf(row: RunRow, { input, output, error }: RunData): Run {
     output,
     error,
   };
-  return row.lineage || row.forkedFrom ? { ...run, ...originOf(row) } : run;
+  if (row.lineage) run.lineage = row.lineage;
+  if (row.forkedFrom) run.forkedFrom = row.forkedFrom;
+  return run;
 }
-
-/** Where a run comes from, if not from a plain start. */
-function originOf({ lineage, forkedFrom }: Origin): Origin {
-  return { ...(lineage ? { lineage } : {}), ...(forkedFrom ? { forkedFrom } : {}) };
-}
-
-type Origin = Pick<RunRow, "lineage" | "forkedFrom">;
 
 /**
  * When something happens to a run, by a clock that may have been set back: not before it started, nor before its last event.

@@ -18,7 +18,7 @@ export function newRunRow(run: NewRun, decisions: NewRunDecisions): RunRow {
   const { version, createdAt, deadlineAt, availableAt, holder, now, lineage } = decisions;
   // As it is read back: stores keep the bytes of a UUID, not its letters.
   const runId = run.runId.toLowerCase();
-  const row: RunRow = {
+  const row: RunRow & { lineage?: Lineage } = {
     namespace: run.namespace,
     runId,
     id: run.id,
@@ -52,5 +52,6 @@ export function newRunRow(run: NewRun, decisions: NewRunDecisions): RunRow {
     continuedFrom: null,
     continuedAs: null,
   };
-  return lineage ? { ...row, lineage } : row;
+  if (lineage) row.lineage = lineage;
+  return row;
 }

@@ -56,10 +56,10 @@ export function runRowOf(row: Row): RunRow {
   return row.lineage === null ? run : withOrigin(run, row.lineage);
 }
 
-/** With where it comes from: it is the child or the fork of another run. */
+/** Adds where it comes from: it is the child or the fork of another run. Not by a spread: see runOf in model/run.ts. */
 export function withOrigin<R extends RunRow>(run: R, stored: unknown): R {
   const origin = stored as Lineage | Required<Pick<RunRow, "forkedFrom">>;
-  return "forkedFrom" in origin ? { ...run, ...origin } : { ...run, lineage: origin };
+  return Object.assign(run, "forkedFrom" in origin ? origin : { lineage: origin });
 }
 
 export function listedRunOf(row: Row): ListedRun {

@@ -199,13 +199,13 @@ export function readHeldRun(call: Call, runKey: number, holder: { heldBy: string
 
 const SELECT_FORK = "select origin_run_id as runId, origin_id as id from holdfast_forks where run_key = ?";
 
-/** With where it comes from. */
+/** Adds where it comes from. Not by a spread: see runOf in model/run.ts. */
 function withOrigin<R extends RunRow>(call: Call, run: R, ties: number, runKey: number): R {
-  if (hasTie(ties, TIES.lineage)) return { ...run, lineage: readLineage(call, runKey) };
+  if (hasTie(ties, TIES.lineage)) return Object.assign(run, { lineage: readLineage(call, runKey) });
   if (!hasTie(ties, TIES.forked)) return run;
   type Stored = { readonly runId: Uint8Array; readonly id: string };
   const { runId, id } = call.sql.get<Stored>(SELECT_FORK, runKey) as Stored;
-  return { ...run, forkedFrom: { runId: uuidText(runId), id } };
+  return Object.assign(run, { forkedFrom: { runId: uuidText(runId), id } });
 }
 
 function toRow(call: Call, stored: StoredRow): RunRow {

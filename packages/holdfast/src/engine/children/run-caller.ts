@@ -34,6 +34,9 @@ import { startLabels } from "../../report/telemetry-labels.ts";
 import type { SlotReservation } from "../worker/slot-reservation.ts";
 
 const BATCH_SIZE_MAX = 500;
+/** So that the children of one call are executed while the store makes those of the next. */
+const STARTS_MAX = 250;
+const STARTS_IN_FLIGHT_MAX = 2;
 
 type Watch = WatchRunsParams["watches"][number];
 type StartAnswer = StartOutcome | RefusedStart;
@@ -63,7 +66,13 @@ export class RunCaller {
     const { ports, life } = params;
     const { clock, random, store } = ports;
     const batching = { clock, random, life, sizeMax: BATCH_SIZE_MAX, giveUp: () => life.over };
-    this.#starts = new Batcher({ ...batching, send: (items) => sendStarts(ports, items), rows: START_ROWS });
+    this.#starts = new Batcher({
+      ...batching,
+      send: (items) => sendStarts(ports, items),
+      rows: START_ROWS,
+      sizeMax: STARTS_MAX,
+      inFlightMax: STARTS_IN_FLIGHT_MAX,
+    });
     const sending = { ...ports, reserve: params.reserveDelivery };
     this.#messages = new Batcher({ ...batching, send: (items) => sendMessages(sending, items), rows: MESSAGE_ROWS });
     this.#watches = new Batcher({
