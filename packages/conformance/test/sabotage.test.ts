@@ -65,7 +65,7 @@ describe("the conformance suite notices a store that", () => {
 describe("the differential test notices a store that", () => {
   /**
    * It does not look at text, sizes, hints, copies, packed copies, calls that overlap, how values are encoded, schedules and
-   * their leader, or what applications do.
+   * their leader, what is kept of workers, or what applications do.
    */
   const blindTo = [
     "texts",
@@ -82,6 +82,7 @@ describe("the differential test notices a store that", () => {
     "conversation hints",
     "conversation races",
     "races for locks",
+    "the lives of workers",
   ];
   /** Where the search for each begins, so that it is short: see the mutations of the simulator. HOLDFAST_WRITE_SEEDS renews them. */
   const hintsFile = path.join(import.meta.dirname, "sabotages", "first-seeds.json");

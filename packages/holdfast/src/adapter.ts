@@ -90,6 +90,7 @@ export {
   type PlacedPayload,
   payloadPage,
 } from "./model/payload-place.ts";
+export type { RateRow } from "./model/rates.ts";
 export {
   CLOSED_STATUSES,
   type ClosedStatus,
@@ -133,7 +134,15 @@ export {
 } from "./model/task.ts";
 export type { VersionRow } from "./model/version-row.ts";
 export { isRetrying, RETRYING_SUFFIX } from "./model/waiting.ts";
-export type { WorkerRow, WorkerStatus } from "./model/worker-row.ts";
+export {
+  HEARTBEAT_KEPT_EVERY_MS,
+  type WorkerAbout,
+  type WorkerLoad,
+  type WorkerLogRow,
+  type WorkerMoment,
+  type WorkerRow,
+  type WorkerStatus,
+} from "./model/worker-row.ts";
 export type { Clock, Timer } from "./ports/clock.ts";
 export type { Codec } from "./ports/codec.ts";
 export type { Logger } from "./ports/logger.ts";
@@ -150,6 +159,7 @@ export type {
 } from "./ports/open-store.ts";
 export type { Random } from "./ports/random.ts";
 export type {
+  AddRatesParams,
   AddSegmentsParams,
   AnswerAsksParams,
   Ask,
@@ -221,9 +231,11 @@ export type {
   ReadHistoriesParams,
   ReadInboxParams,
   ReadPayloadsParams,
+  ReadRatesParams,
   ReadRepliesParams,
   ReadSegmentsParams,
   ReadTasksParams,
+  ReadWorkerLogParams,
   RefusedStart,
   RegisterVersionsParams,
   RegisterWorkerParams,

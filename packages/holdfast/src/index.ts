@@ -14,13 +14,14 @@ export type {
 export { connect } from "./client/connect.ts";
 export type { ErrorView } from "./client/error-view.ts";
 export type { EditedOutcome, ForkOptions } from "./client/fork.ts";
-export type { Health, HealthStatus, WorkerHealth } from "./client/health.ts";
+export type { Health, HealthStatus, Readiness, StoreHealth, WorkerHealth } from "./client/health.ts";
 export type { EventWindow, HistoryOptions } from "./client/history-window.ts";
 export type { RunPage } from "./client/list-runs.ts";
 export type { LockHolder, Locks, LockView, LockWaiter } from "./client/locks.ts";
 export type { Namespaces } from "./client/namespaces.ts";
 export type { OpOrigin } from "./client/op-times.ts";
 export type { OperatorOptions } from "./client/operations.ts";
+export type { Rate, RateOptions } from "./client/rates.ts";
 export type { ReencodeOptions, ReencodeProgress } from "./client/reencode.ts";
 export type { ResultOptions } from "./client/result-options.ts";
 export type { RunHandle, SignalArguments } from "./client/run-handle.ts";
@@ -62,7 +63,7 @@ export type {
   UpdateWithStartOptions,
   WithStartInput,
 } from "./client/with-start.ts";
-export type { WorkerEvent, Workers } from "./client/workers.ts";
+export type { WorkerEvent, WorkerEventOptions, WorkerEventPage, Workers } from "./client/workers.ts";
 export { jsonCodec } from "./codec/json-codec.ts";
 export { type Argument, query, update } from "./define/conversations.ts";
 export {
@@ -120,7 +121,7 @@ export type { OverlapPolicy, ScheduleDecision } from "./model/schedule.ts";
 export type { Stored, Synchronous } from "./model/stored.ts";
 export type { TaskFailure, TaskSpec, TaskStatus } from "./model/task.ts";
 export type { VersionRow } from "./model/version-row.ts";
-export type { WorkerRow, WorkerStatus } from "./model/worker-row.ts";
+export type { WorkerAbout, WorkerLoad, WorkerMoment, WorkerRow, WorkerStatus } from "./model/worker-row.ts";
 export type { Codec } from "./ports/codec.ts";
 export { type Logger, type LogMethod, type RunLogger, silentLogger } from "./ports/logger.ts";
 export type { Durability, MigrateMode, StoreAdapter, StoreOptions } from "./ports/open-store.ts";

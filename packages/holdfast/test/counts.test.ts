@@ -184,9 +184,12 @@ describe("calls of the store", () => {
     expect(Object.keys(calls).toSorted()).toEqual([
       "runs.claim",
       "runs.holdIfParkedByOtherCode",
+      "workers.forget",
       "workers.heartbeat",
       "workers.sweep",
     ]);
+    // The leader looks once an hour for what is old.
+    expect(calls["workers.forget"]).toBe(1);
     expect(calls["runs.holdIfParkedByOtherCode"]).toBe(calls["workers.sweep"]);
     expect(calls["workers.heartbeat"]).toBeLessThanOrEqual(600);
     expect(calls["runs.claim"]).toBeLessThanOrEqual(720);

@@ -31,6 +31,7 @@ import { ApplicationTransactions, WHICH_DATABASE } from "./transactions/applicat
 import type { TransactionSteps } from "./transactions/transact.ts";
 import type { ApplicationConnection } from "./transactions/tx.ts";
 import * as versions from "./versions.ts";
+import { addRates, askToDrain, forgetWorkers, readRates, readWorkerLog } from "./worker-log.ts";
 import * as workers from "./workers.ts";
 
 const CAPABILITIES: port.StoreCapabilities = {
@@ -118,6 +119,11 @@ export class PostgresStore implements port.Store {
     stop: this.#call(workers.stopWorker),
     sweep: this.#call(sweepWorkers),
     list: this.#call(workers.listWorkers),
+    askToDrain: this.#call(askToDrain),
+    readLog: this.#call(readWorkerLog),
+    addRates: this.#call(addRates),
+    readRates: this.#call(readRates),
+    forget: this.#call(forgetWorkers),
     readLeader: this.#call(readLeader),
   };
 

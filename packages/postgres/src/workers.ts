@@ -35,6 +35,7 @@ const REGISTER = callOf<RegisterWorkerParams & Notified>("register_worker", {
   p_workflows: ({ workflows }) => binary.textArray(workflows),
   p_tasks: ({ tasks }) => (tasks ? binary.textArray(tasks) : null),
   p_labels: ({ labels }) => JSON.stringify(labels),
+  p_about: ({ about }) => JSON.stringify(about ?? {}),
   p_lease_ms: ({ leaseMs }) => Math.ceil(leaseMs),
   p_coordinates: ({ coordinates }) => coordinates ?? false,
   p_notify: ({ notify }) => notify,
@@ -44,6 +45,7 @@ const HEARTBEAT = callOf<HeartbeatParams & Notified>("heartbeat_worker", {
   ...WORKER,
   p_lease_ms: ({ leaseMs }) => Math.ceil(leaseMs),
   p_draining: ({ draining }) => draining,
+  p_load: ({ load }) => (load ? JSON.stringify(load) : null),
   p_coordinates: ({ coordinates }) => coordinates ?? false,
   p_notify: ({ notify }) => notify,
 });
@@ -99,6 +101,7 @@ export async function heartbeatWorker(server: Server, params: HeartbeatParams): 
     behind: row.o_behind as string[],
     heldTasks: row.o_tasks as number,
     canceledTasks: canceledIn(row),
+    ...(row.o_drain ? { drain: true } : {}),
     ...leadingIn(row),
   };
 }

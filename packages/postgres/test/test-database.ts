@@ -34,6 +34,8 @@ const OTHER_TABLES = [
   "tasks",
   "task_lanes",
   "workers",
+  "worker_log",
+  "rates",
   "children",
   "debts",
   "locks",

@@ -33,6 +33,7 @@ import type { ApplicationDatabase, ApplicationTransactions } from "./transaction
 import { TransactionSteps } from "./transactions/transact.ts";
 import type { Transactions } from "./transactions/transactions.ts";
 import * as versions from "./versions.ts";
+import { addRates, askToDrain, forgetWorkers, readRates, readWorkerLog } from "./worker-log.ts";
 import * as workers from "./workers.ts";
 
 const CAPABILITIES: port.StoreCapabilities = {
@@ -123,6 +124,11 @@ export class SqliteStore implements port.Store {
     stop: this.#write(workers.stopWorker),
     sweep: this.#write(sweepWorkers),
     list: this.#read(workers.listWorkers),
+    askToDrain: this.#write(askToDrain),
+    readLog: this.#read(readWorkerLog),
+    addRates: this.#write(addRates),
+    readRates: this.#read(readRates),
+    forget: this.#write(forgetWorkers),
     readLeader: this.#read(readLeader),
   };
 

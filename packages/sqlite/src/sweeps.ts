@@ -9,13 +9,14 @@ import { endRun } from "./runs/ends.ts";
 import { park } from "./runs/parking.ts";
 import { giveBack, raiseEpoch, type StateRow, stateByKey } from "./runs/run-state.ts";
 import { dropTasks, TASK_STATE, type TaskState, takeTaskBack } from "./tasks/task-state.ts";
+import { logMoment } from "./worker-log.ts";
 
 const MARK_DEAD = `
   update holdfast_workers set status = ?, died = 1, stopped_at = ?
-  where emptied = 0 and status < ? and lease_expires_at <= ?`;
+  where emptied = 0 and status < ? and lease_expires_at <= ? returning worker_key as workerKey`;
 const MARK_GONE = `
   update holdfast_workers set status = ?, died = 1, stopped_at = ?
-  where emptied = 0 and status < ? and worker_id = ?`;
+  where emptied = 0 and status < ? and worker_id = ? returning worker_key as workerKey`;
 const HELD_BY_OFFLINE = `
   select r.run_key as runKey, w.died from holdfast_workers w join holdfast_runs r on r.held_by = w.worker_key
   where w.emptied = 0 and w.status = ? limit ?`;
@@ -37,7 +38,7 @@ const PAST_DEADLINE = `
 
 export function sweepWorkers(call: Call, params: SweepParams): SweepResult {
   const { sql, now } = call;
-  const dead = params.gone ? markGone(call, params.gone) : sql.run(MARK_DEAD, OFFLINE, now, OFFLINE, now);
+  const dead = params.gone ? markGone(call, params.gone) : markDead(call);
   stepDownIfOffline(call);
   const counts = { returned: 0, parked: 0 };
   // One more than the limit, to know whether more are left.
@@ -67,10 +68,18 @@ export function sweepWorkers(call: Call, params: SweepParams): SweepResult {
   return owes ? { ...result, owes } : result;
 }
 
-function markGone({ sql, now }: Call, workerIds: readonly string[]): number {
-  let dead = 0;
-  for (const workerId of workerIds) dead += sql.run(MARK_GONE, OFFLINE, now, OFFLINE, uuidBytes(workerId));
-  return dead;
+function markDead(call: Call): number {
+  const dead = call.sql.all<{ workerKey: number }>(MARK_DEAD, OFFLINE, call.now, OFFLINE, call.now);
+  for (const { workerKey } of dead) logMoment(call, workerKey, "died");
+  return dead.length;
+}
+
+function markGone(call: Call, workerIds: readonly string[]): number {
+  const dead = workerIds.flatMap((workerId) =>
+    call.sql.all<{ workerKey: number }>(MARK_GONE, OFFLINE, call.now, OFFLINE, uuidBytes(workerId)),
+  );
+  for (const { workerKey } of dead) logMoment(call, workerKey, "died");
+  return dead.length;
 }
 
 /** A run of an offline worker becomes due again, unless it has proved to kill workers. */

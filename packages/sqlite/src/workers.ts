@@ -1,13 +1,16 @@
-import type {
-  HeartbeatParams,
-  HeartbeatResult,
-  HeldRun,
-  HeldTask,
-  RegisterWorkerParams,
-  RegisterWorkerResult,
-  ReleaseRunsParams,
-  WorkerRef,
-  WorkerRow,
+import {
+  HEARTBEAT_KEPT_EVERY_MS,
+  type HeartbeatParams,
+  type HeartbeatResult,
+  type HeldRun,
+  type HeldTask,
+  type RegisterWorkerParams,
+  type RegisterWorkerResult,
+  type ReleaseRunsParams,
+  type WorkerAbout,
+  type WorkerLoad,
+  type WorkerRef,
+  type WorkerRow,
 } from "holdfast/adapter";
 import type { Call } from "./database/call.ts";
 import { OFFLINE, workerStatusCode, workerStatusName } from "./database/codes.ts";
@@ -15,18 +18,25 @@ import { newUuidBytes, uuidBytes, uuidText } from "./database/uuid.ts";
 import { lead, stepDown } from "./leadership.ts";
 import { giveBack, type StateRow, stateByKey, stateOf } from "./runs/run-state.ts";
 import { takeTaskBack, tasksHeldBy } from "./tasks/task-state.ts";
+import { logMoment } from "./worker-log.ts";
 
 const BY_ID = "select worker_key as workerKey, namespace, status from holdfast_workers where worker_id = ?";
 const INSERT = `
-  insert into holdfast_workers (worker_id, namespace, name, host, pid, queues, workflows, tasks, labels, status, died,
-    emptied, lease_ms, started_at, heartbeat_at, lease_expires_at, known_schema)
-  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?, ?, ?)`;
+  insert into holdfast_workers (worker_id, namespace, name, host, pid, queues, workflows, tasks, labels, about, drain_asked,
+    rates_no, status, died, emptied, lease_ms, logged_at, started_at, heartbeat_at, lease_expires_at, known_schema)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, 0, 0, ?, ?, ?, ?, ?, ?)`;
 const NAMESAKES = `
   select worker_id as workerId, pid from holdfast_workers
   where emptied = 0 and status < ? and namespace = ? and host = ? and name = ? and worker_id <> ?`;
+const LAST_HEARTBEAT =
+  "select status, logged_at as loggedAt, drain_asked as drainAsked from holdfast_workers where worker_key = ?";
+const HEARTBEAT = `
+  update holdfast_workers set heartbeat_at = ?, lease_ms = ?, lease_expires_at = ?, status = ?, load = coalesce(?, load), logged_at = ?
+  where worker_key = ?`;
 const HELD_KEYS = "select run_key as runKey from holdfast_runs where held_by = ?";
 const LIST = `
-  select worker_id as workerId, namespace, name, host, pid, queues, workflows, tasks, labels, status, died, lease_ms as leaseMs,
+  select worker_id as workerId, namespace, name, host, pid, queues, workflows, tasks, labels, about, load,
+    drain_asked as drainAsked, status, died, lease_ms as leaseMs,
     started_at as startedAt, heartbeat_at as heartbeatAt, lease_expires_at as leaseExpiresAt, stopped_at as stoppedAt,
     (select count(*) from holdfast_runs r where r.held_by = w.worker_key) as activeRuns,
     (select count(*) from holdfast_tasks t where t.held_by = w.worker_key) as activeTasks
@@ -44,7 +54,18 @@ export interface StoredWorker {
 interface ListedWorker
   extends Omit<
     WorkerRow,
-    "workerId" | "host" | "pid" | "queues" | "workflows" | "tasks" | "labels" | "status" | "died"
+    | "workerId"
+    | "host"
+    | "pid"
+    | "queues"
+    | "workflows"
+    | "tasks"
+    | "labels"
+    | "about"
+    | "load"
+    | "drainAsked"
+    | "status"
+    | "died"
   > {
   readonly workerId: Uint8Array;
   readonly host: string | null;
@@ -53,6 +74,9 @@ interface ListedWorker
   readonly workflows: string;
   readonly tasks: string | null;
   readonly labels: string;
+  readonly about: string;
+  readonly load: string | null;
+  readonly drainAsked: number;
   readonly status: number;
   readonly died: number;
 }
@@ -121,9 +145,11 @@ export function registerWorker(call: Call, params: RegisterWorkerParams): Regist
       JSON.stringify(workflows),
       tasks ? JSON.stringify(tasks) : null,
       JSON.stringify(labels),
+      JSON.stringify(params.about ?? {}),
     ],
-    ...[workerStatusCode("online"), leaseMs, now, now, now + leaseMs, call.knownSchema],
+    ...[workerStatusCode("online"), leaseMs, now, now, now, now + leaseMs, call.knownSchema],
   );
+  logMoment(call, workerKey, "started");
   return { live: true, now, ...namesakesOf(call, params), ...lead(call, workerKey, mayLead) };
 }
 
@@ -140,10 +166,14 @@ export function heartbeatWorker(call: Call, params: HeartbeatParams): HeartbeatR
   const { sql, now } = call;
   const workerKey = liveWorkerKey(call, params);
   if (workerKey === undefined) return { live: false, now, heldCount: 0, behind: [], heldTasks: 0, canceledTasks: [] };
+  const before = sql.get<{ status: number; loggedAt: number; drainAsked: number }>(LAST_HEARTBEAT, workerKey);
+  if (params.draining && before?.status !== workerStatusCode("draining")) logMoment(call, workerKey, "stopping");
+  const kept = before && now - before.loggedAt >= HEARTBEAT_KEPT_EVERY_MS ? now : (before?.loggedAt ?? now);
+  if (kept !== before?.loggedAt) logMoment(call, workerKey, "heartbeat");
   sql.run(
-    "update holdfast_workers set heartbeat_at = ?, lease_ms = ?, lease_expires_at = ?, status = ? where worker_key = ?",
-    ...[now, params.leaseMs, now + params.leaseMs],
-    ...[workerStatusCode(params.draining ? "draining" : "online"), workerKey],
+    HEARTBEAT,
+    ...[now, params.leaseMs, now + params.leaseMs, workerStatusCode(params.draining ? "draining" : "online")],
+    ...[params.load ? JSON.stringify(params.load) : null, kept, workerKey],
   );
   const held = sql.get<{ count: number }>("select count(*) as count from holdfast_runs where held_by = ?", workerKey);
   const behind = sql.all<{ runId: Uint8Array }>(
@@ -159,6 +189,7 @@ export function heartbeatWorker(call: Call, params: HeartbeatParams): HeartbeatR
     behind: behind.map(({ runId }) => uuidText(runId)),
     heldTasks: heldTasks ?? 0,
     canceledTasks: canceled.map(({ runId, seq, epoch }) => ({ runId: uuidText(runId), seq, epoch })),
+    ...(before?.drainAsked ? { drain: true } : {}),
     ...lead(call, workerKey, params.coordinates === true && !params.draining),
   };
 }
@@ -215,6 +246,7 @@ export function stopWorker(call: Call, params: WorkerRef): void {
       "update holdfast_workers set status = ?, stopped_at = ? where worker_key = ?",
       ...[OFFLINE, call.now, worker.workerKey],
     );
+    logMoment(call, worker.workerKey, "stopped");
   }
   stepDown(call, worker.workerKey);
   for (const row of heldRows(call, worker.workerKey)) giveBack(call, row);
@@ -231,6 +263,9 @@ export function listWorkers({ sql }: Call, params: { namespace: string }): Worke
     workflows: JSON.parse(row.workflows) as string[],
     ...(tasks === null ? {} : { tasks: JSON.parse(tasks) as string[] }),
     labels: JSON.parse(row.labels) as Record<string, string>,
+    about: JSON.parse(row.about) as WorkerAbout,
+    load: row.load === null ? null : (JSON.parse(row.load) as WorkerLoad),
+    drainAsked: row.drainAsked === 1,
     status: workerStatusName(row.status),
     died: row.died === 1,
   }));

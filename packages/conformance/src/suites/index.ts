@@ -58,6 +58,7 @@ import { times } from "./times.ts";
 import { transactions } from "./transactions.ts";
 import { transitions } from "./transitions.ts";
 import { versions } from "./versions.ts";
+import { workerLog } from "./worker-log.ts";
 
 export const SUITES: readonly Suite[] = [
   starts,
@@ -116,6 +117,7 @@ export const SUITES: readonly Suite[] = [
   schedulePuts,
   dueSchedules,
   leadership,
+  workerLog,
   locks,
   lockEnds,
   lockRaces,

@@ -22,6 +22,9 @@ export const leases: Suite = {
       expect(await t.store.workers.list({ namespace: "team ü" })).toEqual([
         {
           ...said,
+          about: {},
+          load: null,
+          drainAsked: false,
           status: "online",
           startedAt: t.now,
           heartbeatAt: t.now,

@@ -5,6 +5,7 @@ import { DUE_RUNS } from "./due-runs.ts";
 import { FOREIGN_RUNS } from "./foreign-runs.ts";
 import { FORKED_RUNS } from "./forked-runs.ts";
 import { HELD_RUNS } from "./held-runs.ts";
+import { LIVES_OF_WORKERS } from "./lives-of-workers.ts";
 import { LOCKS_OF_RUNS } from "./locks-of-runs.ts";
 import { MESSAGES_BETWEEN_RUNS } from "./messages-between-runs.ts";
 import { OLD_RUNS } from "./old-runs.ts";
@@ -44,4 +45,5 @@ export const SABOTAGES: readonly Sabotage[] = [
   ...LOCKS_OF_RUNS,
   ...STORED_VALUES,
   ...SCHEDULES,
+  ...LIVES_OF_WORKERS,
 ];

@@ -3,11 +3,13 @@ import type { Clock } from "../ports/clock.ts";
 import type { Store } from "../ports/store.ts";
 import { storeAround } from "../ports/store-calls.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
+import { RecentLatency } from "./recent-latency.ts";
 
 /** The smallest limit: well above what adapters wait for by themselves. */
 const ANSWER_LIMIT_MS = 60_000;
 
 const originals = new WeakMap<Store, Store>();
+const latencies = new WeakMap<Store, RecentLatency>();
 
 export interface AnsweringStoreParams {
   readonly clock: Clock;
@@ -23,16 +25,19 @@ export interface AnsweringStoreParams {
  */
 export function answeringStore(store: Store, { clock, callLimitMs = 0, telemetry }: AnsweringStoreParams): Store {
   const limitMs = Math.max(ANSWER_LIMIT_MS, 2 * callLimitMs);
+  const recent = new RecentLatency();
   const answered = (method: string, call: () => Promise<unknown>): Promise<unknown> =>
     // A transaction step takes as long as the user's own work, and its signal ends it.
     method === "transact" ? call() : settled(call(), method, clock, limitMs);
   const wrapped = storeAround(store, (method, _params, call) => {
-    if (!telemetry) return answered(method, call);
     const sentAt = clock.monotonic();
     const answer = answered(method, call);
     // Beside the call, not in its way: the caller's answer is no later for it.
-    const report = (outcome: string): void =>
-      telemetry.duration("store_call", clock.monotonic() - sentAt, { call: method, outcome });
+    const report = (outcome: string): void => {
+      const ms = clock.monotonic() - sentAt;
+      if (method !== "transact") recent.add(ms);
+      telemetry?.duration("store_call", ms, { call: method, outcome });
+    };
     answer.then(
       () => report("ok"),
       (error: unknown) => report(isHoldfastError(error) ? error.code : "unknown"),
@@ -40,7 +45,13 @@ export function answeringStore(store: Store, { clock, callLimitMs = 0, telemetry
     return answer;
   });
   originals.set(wrapped, store);
+  latencies.set(wrapped, recent);
   return wrapped;
+}
+
+/** How long the last calls of this store took; undefined if nobody measures it. */
+export function latencyOf(store: Store): { readonly p50Ms: number; readonly p99Ms: number } | undefined {
+  return latencies.get(store)?.percentiles();
 }
 
 /** The adapter's own store, for what only it can do. */

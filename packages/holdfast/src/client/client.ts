@@ -5,9 +5,8 @@ import type { PortsBundle } from "../calls/ports-bundle.ts";
 import { RunEnds } from "../calls/run-ends.ts";
 import { StoreTime } from "../calls/store-time.ts";
 import type { AnyWorkflow, OffersOf, OutputOf } from "../define/definitions.ts";
-import type { SlotReservation } from "../engine/worker/slot-reservation.ts";
-import { Worker } from "../engine/worker/worker.ts";
-import { resolveWorkerOptions, type WorkerOptions } from "../engine/worker/worker-options.ts";
+import type { Worker } from "../engine/worker/worker.ts";
+import type { WorkerOptions } from "../engine/worker/worker-options.ts";
 import { checkOptions, requireId } from "../errors/option-checks.ts";
 import { batchNamespace, isBatchNamespace } from "../model/batch.ts";
 import type { LiveRun } from "../model/live-run.ts";
@@ -23,13 +22,15 @@ import { offering, wantedRun } from "./call-checks.ts";
 import { ClientCore } from "./client-core.ts";
 import { ClientInTransaction, type JoinedCalls, JoinedCore, notAClient } from "./client-in-transaction.ts";
 import type { CountOptions, ListFilter, ListOptions, PurgeOptions, StartOptions } from "./client-options.ts";
-import { checkHealth, type Health } from "./health.ts";
+import { checkHealth, checkLive, checkReady, type Health, type Readiness } from "./health.ts";
 import { countRuns, listRuns, type RunPage } from "./list-runs.ts";
 import { firstOf, type LocalQueries } from "./local-queries.ts";
 import { Locks } from "./locks.ts";
+import { freeSlot, makeWorker } from "./make-worker.ts";
 import { Namespaces } from "./namespaces.ts";
 import { isDueAtOnce, type KnownWorkflows, newRun, requireStarted, startedRun } from "./new-run.ts";
 import { purgeEnded } from "./purge.ts";
+import { type Rate, type RateOptions, readRates } from "./rates.ts";
 import { REENCODE_OPTIONS, type ReencodeOptions, type ReencodeProgress, reencodeStored } from "./reencode.ts";
 import { RESULT_LOOK_MS, ResultWaiter } from "./result-waiter.ts";
 import { RunHandle, type StartedRun } from "./run-handle.ts";
@@ -138,7 +139,7 @@ export class Client {
   }
 
   async #start(run: NewRun, options: StartOptions, messages?: readonly CarriedMessage[]): Promise<StartOutcome> {
-    const slot = this.#reserveSlot(run);
+    const slot = freeSlot(this.#workers, run);
     let outcome: StartOutcome | undefined;
     try {
       outcome = await this.#core.starts.add({
@@ -311,9 +312,24 @@ export class Client {
     return reencodeStored(this.#core, options);
   }
 
-  /** Whether the store answers, and the state of each worker by the age of its heartbeat. */
+  /** Whether the store answers, and how fast; the state of each worker by the age of its heartbeat; what keeps schedules. */
   health(): Promise<Health> {
     return checkHealth(this.#core);
+  }
+
+  /** Whether the store answers within five seconds: for a liveness probe. */
+  live(): Promise<boolean> {
+    return checkLive(this.#core);
+  }
+
+  /** Whether the store answers and every worker that this client has started takes work: for a readiness probe. */
+  ready(): Promise<Readiness> {
+    return checkReady(this.#core, this.#workers);
+  }
+
+  /** What happened to runs, per workflow: by the minute up to a day, otherwise by the hour. Kept for 30 days. */
+  rates(options: RateOptions): Promise<Rate[]> {
+    return readRates(this.#core, options);
   }
 
   /** What a run is waiting for, in words for the person on call. */
@@ -326,25 +342,9 @@ export class Client {
   worker<S extends string = string>(options: WorkerOptions<S>): Worker {
     this.#life.assertOpen();
     this.#workerCount += 1;
-    const { environment, leaseMs } = this.#core.ports;
-    const nameless = (): string => environment?.workerName() ?? `worker-${process.pid}-${this.#workerCount}`;
-    const resolved = resolveWorkerOptions(options, nameless, leaseMs);
-    const batches = this.#batches;
-    const worker = new Worker({
-      ports: this.#core.ports,
-      namespace: this.namespace,
-      options: resolved,
-      storeTime: this.#storeTime,
-      ends: this.#ends,
-      life: this.#life,
-      payer: this.#core.payer,
-      siblings: () => this.#workers,
-      onSignaled: () => {
-        this.#core.waiter.leave();
-        batches?.leave();
-      },
-      ...(batches && resolved.workflows.length > 0 ? { onRunning: () => batches.serve() } : {}),
-    });
+    const [core, batches, siblings] = [this.#core, this.#batches, (): readonly Worker[] => this.#workers];
+    const shared = { core, batches, siblings, storeTime: this.#storeTime, ends: this.#ends, life: this.#life };
+    const worker = makeWorker(shared, options, this.#workerCount);
     this.#workers.push(worker);
     return worker;
   }
@@ -382,12 +382,6 @@ export class Client {
   /** The test engine makes handles that advance its clock while they wait. */
   protected makeHandle(core: ClientCore, id: string, run: StartedRun | undefined, workflow?: Offering): RunHandle {
     return new RunHandle(core, id, run, workflow);
-  }
-
-  /** If a worker of this process has a free slot, the run starts already claimed by it. */
-  #reserveSlot(run: NewRun): SlotReservation | undefined {
-    const { workflow, version, queue } = run;
-    return isDueAtOnce(run) ? firstOf(this.#workers, (one) => one.reserve(workflow, version, queue)) : undefined;
   }
 
   #handleFor(outcome: StartOutcome, workflow: AnyWorkflow | string): RunHandle<never> {

@@ -16,6 +16,13 @@ export const RUN_CODES = {
     summary: 'A run with this id exists and the start asked to fail in that case (ifRunning or ifClosed "fail").',
     advice: 'Use the existing run, choose another id, or start with "return", "replace" or "start".',
   },
+  worker_not_found: {
+    group: "workflow_execution",
+    caller: "not_found",
+    kind: "NotFound",
+    summary: "There is no such worker in this namespace, or it has stopped or died.",
+    advice: "hf.workers.list() shows the workers there are; a worker that registers again has a new id.",
+  },
   schedule_not_found: {
     group: "timer_store",
     caller: "not_found",

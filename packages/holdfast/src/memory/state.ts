@@ -3,10 +3,11 @@ import { deadlineFrom, dueTime, firstDueTime, isDue } from "../model/decisions/d
 import { creationTime, startTime } from "../model/decisions/start.ts";
 import type { HistoryEvent } from "../model/event.ts";
 import type { Message, ReplyAddress } from "../model/message.ts";
+import type { RateRow } from "../model/rates.ts";
 import { isClosed, type NewRun, type Run, type RunRow } from "../model/run.ts";
 import type { Schedule, ScheduleDecision } from "../model/schedule.ts";
 import type { VersionRow } from "../model/version-row.ts";
-import type { WorkerRow } from "../model/worker-row.ts";
+import type { WorkerLogRow, WorkerRow } from "../model/worker-row.ts";
 import type { Hint } from "../ports/notifier.ts";
 import type { AskAnswer, Leader, NewAsk, NewReply, RunRef, RunSegments, WorkerRef } from "../ports/store.ts";
 import type { ChildRecord, DebtRecord, Watch } from "./debts/debt-record.ts";
@@ -16,7 +17,13 @@ import type { TaskRecord } from "./tasks/task-record.ts";
 /** A run as the memory store keeps it: row and data in one. */
 export type RunRecord = { -readonly [K in keyof Run]: Run[K] };
 export type VersionState = { -readonly [K in keyof VersionRow]: VersionRow[K] };
-export type WorkerState = { -readonly [K in keyof WorkerRow]: WorkerRow[K] };
+export type WorkerState = { -readonly [K in keyof WorkerRow]: WorkerRow[K] } & {
+  /** When the last of its heartbeats was kept, or it registered. */
+  loggedAt: number;
+  /** The number of the counts that were added last. */
+  ratesNo: number;
+};
+export type RateRecord = { -readonly [K in keyof RateRow]: RateRow[K] } & { readonly namespace: string };
 
 /** An update in the inbox of a run. */
 export interface UpdateRecord {
@@ -89,6 +96,10 @@ export interface MemoryState {
   /** By namespace and id. */
   readonly schedules: Map<string, ScheduleRecord>;
   leader: Leader | null;
+  readonly workerLog: WorkerLogRow[];
+  newestLogEntry: number;
+  /** By namespace, workflow and time. */
+  readonly rates: Map<string, RateRecord>;
   /** Hints of the call in progress; published once it has taken effect. */
   hints: Hint[];
 }
@@ -125,6 +136,9 @@ export function emptyState(): MemoryState {
     allows: new Map(),
     schedules: new Map(),
     leader: null,
+    workerLog: [],
+    newestLogEntry: 0,
+    rates: new Map(),
     hints: [],
   };
 }

@@ -36,6 +36,7 @@ import { listTasks, readTasks, taskPosition } from "./tasks/listing.ts";
 import { beatTasks, cancelTasks, expiredTasks } from "./tasks/reports.ts";
 import { MemoryTransaction, recordedOutcome, recordOutcome, untilAborted } from "./transactions/transact.ts";
 import * as versions from "./versions.ts";
+import { addRates, askToDrain, forgetWorkers, readRates, readWorkerLog } from "./worker-log.ts";
 import * as workers from "./workers.ts";
 
 /** Called twice for every call; if it returns an error, the caller sees that. */
@@ -132,6 +133,11 @@ export class MemoryStore implements port.Store {
     stop: this.#effect("workers.stop", workers.stopWorker),
     sweep: this.#effect("workers.sweep", sweepWorkers),
     list: this.#effect("workers.list", workers.listWorkers),
+    askToDrain: this.#effect("workers.askToDrain", askToDrain),
+    readLog: this.#effect("workers.readLog", readWorkerLog),
+    addRates: this.#effect("workers.addRates", addRates),
+    readRates: this.#effect("workers.readRates", readRates),
+    forget: this.#effect("workers.forget", forgetWorkers),
     readLeader: this.#effect("workers.readLeader", readLeader),
   };
 

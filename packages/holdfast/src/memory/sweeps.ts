@@ -8,6 +8,7 @@ import { park } from "./runs/parking.ts";
 import type { MemoryState, RunRecord } from "./state.ts";
 import { takeTaskBack } from "./tasks/finishes.ts";
 import { dropTasks, tasksHeldBy } from "./tasks/task-state.ts";
+import { logMoment } from "./worker-log.ts";
 import { giveBack, heldRows } from "./workers.ts";
 
 export function sweepWorkers(state: MemoryState, params: SweepParams, now: number): SweepResult {
@@ -27,6 +28,7 @@ export function sweepWorkers(state: MemoryState, params: SweepParams, now: numbe
       worker.status = "offline";
       worker.stoppedAt = now;
       worker.died = true;
+      logMoment(state, worker, "died", now);
       stepDown(state, worker.workerId);
       result.dead += 1;
     }

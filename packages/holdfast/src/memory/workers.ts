@@ -1,4 +1,4 @@
-import type { WorkerRow } from "../model/worker-row.ts";
+import { HEARTBEAT_KEPT_EVERY_MS, type WorkerRow } from "../model/worker-row.ts";
 import type {
   HeartbeatParams,
   HeartbeatResult,
@@ -13,16 +13,22 @@ import { lead, stepDown } from "./leadership.ts";
 import { isLive, letGo, type MemoryState, openRun, type RunRecord, setAvailable, workerIn } from "./state.ts";
 import { takeTaskBack } from "./tasks/finishes.ts";
 import { tasksHeldBy } from "./tasks/task-state.ts";
+import { logMoment } from "./worker-log.ts";
 
 export function registerWorker(state: MemoryState, params: RegisterWorkerParams, now: number): RegisterWorkerResult {
   const existing = state.workers.get(params.workerId);
-  const { coordinates = false, ...row } = params;
+  const { coordinates = false, about = {}, ...row } = params;
   if (existing) {
     const live = isLive(state, params);
     return { live, now, ...namesakesOf(state, params), ...(live ? lead(state, params, coordinates, now) : {}) };
   }
   state.workers.set(params.workerId, {
     ...row,
+    about,
+    load: null,
+    drainAsked: false,
+    loggedAt: now,
+    ratesNo: 0,
     activeRuns: 0,
     activeTasks: 0,
     status: "online",
@@ -32,6 +38,7 @@ export function registerWorker(state: MemoryState, params: RegisterWorkerParams,
     stoppedAt: null,
     died: false,
   });
+  logMoment(state, params, "started", now);
   return { live: true, now, ...namesakesOf(state, params), ...lead(state, params, coordinates, now) };
 }
 
@@ -48,7 +55,13 @@ export function heartbeatWorker(state: MemoryState, params: HeartbeatParams, now
   const worker = workerIn(state, params);
   if (!worker || worker.status === "offline")
     return { live: false, now, heldCount: 0, behind: [], heldTasks: 0, canceledTasks: [] };
+  if (params.draining && worker.status !== "draining") logMoment(state, worker, "stopping", now);
+  if (now - worker.loggedAt >= HEARTBEAT_KEPT_EVERY_MS) {
+    worker.loggedAt = now;
+    logMoment(state, worker, "heartbeat", now);
+  }
   worker.heartbeatAt = now;
+  if (params.load) worker.load = params.load;
   worker.leaseMs = params.leaseMs;
   worker.leaseExpiresAt = now + params.leaseMs;
   worker.status = params.draining ? "draining" : "online";
@@ -59,7 +72,9 @@ export function heartbeatWorker(state: MemoryState, params: HeartbeatParams, now
     .filter(({ canceled }) => canceled)
     .map(({ runId, seq, epoch }) => ({ runId, seq, epoch }));
   const leading = lead(state, params, params.coordinates === true && !params.draining, now);
-  return { live: true, now, heldCount: rows.length, behind, heldTasks: tasks.length, canceledTasks, ...leading };
+  const drain = worker.drainAsked ? { drain: true as const } : {};
+  const held = { heldCount: rows.length, behind, heldTasks: tasks.length, canceledTasks };
+  return { live: true, now, ...held, ...drain, ...leading };
 }
 
 export function heldRows(state: MemoryState, workerId: string): RunRecord[] {
@@ -80,7 +95,7 @@ export function readHeldTasks(state: MemoryState, params: WorkerRef): HeldTask[]
 export function listWorkers(state: MemoryState, params: { namespace: string }): WorkerRow[] {
   return [...state.workers.values()]
     .filter((worker) => worker.namespace === params.namespace)
-    .map((worker) => ({
+    .map(({ loggedAt: _, ratesNo: __, ...worker }) => ({
       ...worker,
       activeRuns: state.held.get(worker.workerId)?.size ?? 0,
       activeTasks: state.heldTasks.get(worker.workerId)?.size ?? 0,
@@ -114,6 +129,7 @@ export function stopWorker(state: MemoryState, params: WorkerRef, now: number): 
   if (worker.status !== "offline") {
     worker.status = "offline";
     worker.stoppedAt = now;
+    logMoment(state, worker, "stopped", now);
   }
   stepDown(state, params.workerId);
   for (const row of heldRows(state, params.workerId)) giveBack(state, row, now);

@@ -1,3 +1,5 @@
+import type { WorkerAbout, WorkerLoad } from "../model/worker-row.ts";
+
 /** The process in which the engine runs, and what it can see of the program and the machine. */
 export interface Environment {
   readonly host: string;
@@ -10,6 +12,10 @@ export interface Environment {
   workerName(): string;
   /** Whether no process of this machine has that id; false also if that is unknown. */
   isGone(pid: number): boolean;
+  /** The runtime, and the program if it is known. */
+  about?(): Pick<WorkerAbout, "holdfast" | "runtime" | "program">;
+  /** How busy the process is. */
+  load?(): Pick<WorkerLoad, "loopBusy" | "memoryBytes">;
   /** Changes whenever the file does, or a file of the same program that it imports; undefined if that is unknown. */
   programDigest(file: string): string | undefined;
 }

@@ -1,7 +1,8 @@
 /** Workers: their leases, and what happens to runs whose worker is gone. The promises of every call are in store.ts. */
 import type { ErrorRecord } from "../model/error-record.ts";
+import type { RateRow } from "../model/rates.ts";
 import type { TaskHold } from "../model/task.ts";
-import type { WorkerRow } from "../model/worker-row.ts";
+import type { WorkerAbout, WorkerLoad, WorkerLogRow, WorkerRow } from "../model/worker-row.ts";
 import type { HeldRun } from "./runs.ts";
 import type { ScheduleOutlook } from "./schedules.ts";
 import type { HeldTask } from "./tasks.ts";
@@ -39,6 +40,27 @@ export interface WorkerStore {
 
   list(params: { readonly namespace: string }): Promise<readonly WorkerRow[]>;
 
+  /** The worker learns of it with its next heartbeat. Idempotent; `offline`: it is gone already. */
+  askToDrain(params: WorkerRef): Promise<{ readonly outcome: "asked" | "offline" | "not_found" }>;
+
+  /** What has happened to the workers of a namespace, newest first: entries below `before`, of one worker if it is named. Read only. */
+  readLog(params: ReadWorkerLogParams): Promise<readonly WorkerLogRow[]>;
+
+  /**
+   * Adds what a worker has counted. Idempotence key: (workerId, no), numbered from 1; one that was added before, that of a worker
+   * which is not live, and one out of order change nothing.
+   */
+  addRates(params: AddRatesParams): Promise<void>;
+
+  /** Sums in stretches of `grainMs`, in order of time and workflow. `from` is included, `to` is not. Read only. */
+  readRates(params: ReadRatesParams): Promise<readonly RateRow[]>;
+
+  /**
+   * Forgets what is older: entries of the log, counts, and workers that have been offline and without runs and tasks since then, at
+   * most `limit` of each. Of all namespaces. Answers whether the limit was reached.
+   */
+  forget(params: { readonly before: number; readonly limit: number }): Promise<{ readonly more: boolean }>;
+
   /** The leader, of whatever namespace it is; null if there is none. Its lease may have expired. Read only. */
   readLeader(params: Record<string, never>): Promise<Leader | null>;
 }
@@ -59,6 +81,27 @@ export interface WorkerRef {
   readonly workerId: string;
 }
 
+export interface ReadWorkerLogParams {
+  readonly namespace: string;
+  readonly workerId?: string;
+  /** An entry number; null: from the newest. */
+  readonly before: number | null;
+  readonly limit: number;
+}
+
+export interface AddRatesParams extends WorkerRef {
+  readonly no: number;
+  readonly rates: readonly RateRow[];
+}
+
+export interface ReadRatesParams {
+  readonly namespace: string;
+  readonly from: number;
+  readonly to: number;
+  readonly grainMs: number;
+  readonly workflow?: string;
+}
+
 export interface RegisterWorkerParams extends WorkerRef {
   readonly name: string;
   /** The machine and the process, for workers that register later. */
@@ -69,6 +112,7 @@ export interface RegisterWorkerParams extends WorkerRef {
   /** The names of the tasks that it executes. */
   readonly tasks?: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
+  readonly about?: WorkerAbout;
   readonly leaseMs: number;
   /** It may become the leader. */
   readonly coordinates?: boolean;
@@ -86,6 +130,7 @@ export interface RegisterWorkerResult {
 export interface HeartbeatParams extends WorkerRef {
   readonly leaseMs: number;
   readonly draining: boolean;
+  readonly load?: WorkerLoad;
   /** It may become the leader, or stay it, unless it drains. */
   readonly coordinates?: boolean;
 }
@@ -99,6 +144,8 @@ export interface HeartbeatResult {
   readonly heldTasks: number;
   /** Held tasks that were canceled: the safety net for lost `task` hints. */
   readonly canceledTasks: readonly TaskHold[];
+  /** It was asked to drain. */
+  readonly drain?: true;
   /** It is the leader; absent if not. */
   readonly leads?: ScheduleOutlook;
 }

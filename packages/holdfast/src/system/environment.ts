@@ -1,6 +1,7 @@
 import { readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import { basename, extname } from "node:path";
+import { type EventLoopUtilization, performance } from "node:perf_hooks";
 import { threadId } from "node:worker_threads";
 import type { Environment } from "../ports/environment.ts";
 import { poolProcess } from "./pool-process.ts";
@@ -12,6 +13,10 @@ const FIRST_PID_NAMESPACE = "pid:[4026531836]";
 
 const digests = new Map<string, string | undefined>();
 let workers = 0;
+/** A stretch of the event loop that is shorter than this says nothing. */
+const LOOP_MS_MIN = 100;
+let lastLoop: EventLoopUtilization | undefined;
+let busyBefore = 0;
 
 /** This process. Files are read once: the process runs the code that it was started with. */
 export const systemEnvironment: Environment = {
@@ -35,6 +40,15 @@ export const systemEnvironment: Environment = {
     }
   },
 
+  about() {
+    const { npm_package_name: name, npm_package_version: version } = process.env;
+    return { runtime: runtimeName(), ...(name && version ? { program: `${name}@${version}` } : {}) };
+  },
+
+  load() {
+    return { loopBusy: loopBusy(), memoryBytes: process.memoryUsage().rss };
+  },
+
   programDigest(file) {
     if (!digests.has(file)) digests.set(file, digestOfProgram(file));
     return digests.get(file);
@@ -47,6 +61,22 @@ export const systemEnvironment: Environment = {
  */
 export function hostOf(name: string, namespace: string | undefined): string {
   return namespace === undefined || namespace === FIRST_PID_NAMESPACE ? name : `${name}/${namespace}`;
+}
+
+function runtimeName(): string {
+  const { bun, deno, node } = process.versions;
+  return bun ? `bun ${bun}` : deno ? `deno ${deno}` : `node ${node}`;
+}
+
+/** Since it was asked before; the workers of a process may ask one right after the other. */
+function loopBusy(): number {
+  const now = performance.eventLoopUtilization?.();
+  if (!now) return 0;
+  const since = performance.eventLoopUtilization(now, lastLoop);
+  if (since.idle + since.active < LOOP_MS_MIN) return busyBefore;
+  lastLoop = now;
+  busyBefore = Math.round(since.utilization * 1_000) / 1_000;
+  return busyBefore;
 }
 
 function pidNamespace(): string | undefined {

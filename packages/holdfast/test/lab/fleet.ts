@@ -3,12 +3,14 @@ import { MemoryNotifier, MemoryStore, SeededSource, type TestEngine, testEngine,
 import { onTestFinished } from "vitest";
 import { Client } from "../../src/client/client.ts";
 import type { Clock } from "../../src/ports/clock.ts";
+import type { Environment } from "../../src/ports/environment.ts";
 import type { Telemetry } from "../../src/ports/telemetry.ts";
 
 type WorkerOptions = Parameters<Client["worker"]>[0];
 type ProcessOptions = Pick<ConnectOptions, "namespace" | "codec"> & {
   readonly clock?: Clock;
   readonly telemetry?: Telemetry;
+  readonly environment?: Environment;
 };
 
 export interface LogLine {
@@ -68,6 +70,7 @@ export class Fleet {
         store: this.store,
         notifier: this.notifier,
         ...(options.telemetry ? { telemetry: options.telemetry } : {}),
+        ...(options.environment ? { environment: options.environment } : {}),
       },
       options.namespace ?? "default",
       async () => {},

@@ -123,7 +123,7 @@ describe("drain", () => {
     const late = await client.start(job);
     await fleet.clock.settle();
     expect((await client.workers.list())[0]?.status).toBe("draining");
-    expect((await client.workers.events()).at(-1)).toMatchObject({ type: "stopping" });
+    expect((await client.workers.events()).events[0]).toMatchObject({ type: "stopping" });
     expect(await late.status()).toBe("pending");
     gates[0]?.resolve("in time");
     gate.resolve();
@@ -255,6 +255,9 @@ describe("workers.list", () => {
         queues: ["default", "fast"],
         workflows: ["job@1", "job@2"],
         labels: { host: hostname(), pid: String(process.pid), zone: "a" },
+        about: { options: expect.objectContaining({ concurrency: 100, leaseMs: 30_000, coordinate: true }) },
+        load: null,
+        drainAsked: false,
         status: "online",
         leaseMs: 30_000,
         activeRuns: 1,
@@ -339,6 +342,39 @@ describe("health", () => {
       reasons: ["The store does not answer: gone"],
       store: { status: "unhealthy", error: "gone" },
     });
+    fleet.store.fault = undefined;
+  });
+});
+
+describe("probes", () => {
+  test("live says whether the store answers, ready also whether the workers of the client take work", async () => {
+    const { job } = gated();
+    const fleet = openFleet();
+    const client = fleet.client();
+    expect([await client.live(), await client.ready()]).toEqual([true, { ready: true, reasons: [] }]);
+    const worker = client.worker({ workflows: [job], name: "w" });
+    expect(await client.ready()).toEqual({ ready: false, reasons: ["Worker w takes no work."] });
+    await worker.start();
+    expect(await client.ready()).toEqual({ ready: true, reasons: [] });
+    fleet.store.fault = () => gone();
+    expect([await client.live(), await client.ready()]).toEqual([
+      false,
+      { ready: false, reasons: ["The store does not answer."] },
+    ]);
+    fleet.store.fault = undefined;
+    await worker.drain();
+    expect(await client.ready()).toEqual({ ready: false, reasons: ["Worker w takes no work."] });
+    await client.close();
+    await expect(client.live()).rejects.toMatchObject({ code: "client_closed" });
+  });
+
+  test("a store that does not answer at all is not waited for", async () => {
+    const fleet = openFleet();
+    const client = fleet.client();
+    fleet.store.fault = () => new Promise<never>(() => {}) as never;
+    const live = client.live();
+    await fleet.clock.advance("6s");
+    expect(await live).toBe(false);
     fleet.store.fault = undefined;
   });
 });

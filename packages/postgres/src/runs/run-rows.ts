@@ -12,6 +12,8 @@ import type {
   RunRow,
   RunStatus,
   VersionRow,
+  WorkerAbout,
+  WorkerLoad,
   WorkerRow,
   WorkerStatus,
 } from "holdfast/adapter";
@@ -130,6 +132,9 @@ export function workerOf(row: Row): WorkerRow {
     workflows: row.workflows as string[],
     ...(row.tasks === null ? {} : { tasks: row.tasks as string[] }),
     labels: row.labels as Record<string, string>,
+    about: row.about as WorkerAbout,
+    load: row.load as WorkerLoad | null,
+    drainAsked: row.drain_asked as boolean,
     status: row.status as WorkerStatus,
     leaseMs: row.lease_ms as number,
     activeRuns: row.active_runs as number,

@@ -17,6 +17,8 @@
  *   them, and pays one byte for `ties` being null. The bits of `ties` say in which of them to look.
  * - Debts are numbered by `autoincrement`: the number of a paid debt is never given to another one.
  */
+import { WORKERS } from "./0001-workers.ts";
+
 export const INITIAL = `
 create table holdfast_names (
   name_key integer primary key,
@@ -304,30 +306,7 @@ create index holdfast_tasks_expiry on holdfast_tasks (expires_at) where expires_
 -- Lists of what waits for a person: external tasks and dead letters.
 create index holdfast_tasks_kept on holdfast_tasks (lane_id, status, run_id, seq) where status >= 3;
 
-create table holdfast_workers (
-  worker_key       integer primary key,
-  worker_id        blob not null unique,
-  namespace        text not null,
-  name             text not null,
-  host             text,
-  pid              integer,
-  queues           text not null,
-  workflows        text not null,
-  tasks            text,
-  labels           text not null,
-  status           integer not null,
-  died             integer not null,
-  emptied          integer not null,
-  lease_ms         integer not null,
-  started_at       integer not null,
-  heartbeat_at     integer not null,
-  lease_expires_at integer not null,
-  stopped_at       integer,
-  known_schema     integer not null
-) strict;
-create index holdfast_workers_namespace on holdfast_workers (namespace);
-create index holdfast_workers_watched on holdfast_workers (status, lease_expires_at) where emptied = 0;
-
+${WORKERS}
 create table holdfast_versions (
   version_key   integer primary key,
   namespace     text not null,

@@ -25,6 +25,8 @@ export interface HeldRunsParams {
   readonly workerId: () => string;
   /** A run is no longer held, for any reason. */
   readonly onLeft: (runId: string) => void;
+  /** Nobody has held the run before. */
+  readonly onBegun: (run: Run) => void;
 }
 
 /** Under what a worker holds a run. */
@@ -173,6 +175,7 @@ export class HeldRuns {
   /** `replayingSince`: from when on its history was read, if it was. */
   #enter(executor: RunExecutor, replayingSince?: number): void {
     this.#live.set(executor.runId, executor);
+    if (executor.run.epoch === 1) this.#params.onBegun(executor.run);
     this.#params.host().stretches?.begin(executor.run, replayingSince);
     if (this.#behind.delete(executor.runId)) this.#params.host().inbox.pull(executor);
   }

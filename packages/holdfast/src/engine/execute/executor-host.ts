@@ -70,6 +70,8 @@ export interface ExecutorHost {
   progressed(executor: HeldRun): void;
   /** A commit was answered, and the run stays here. */
   kept(executor: HeldRun): void;
+  /** An attempt of a step of this run has failed, and is made again. */
+  retried(run: Run): void;
   /** The executor no longer holds its run. */
   left(executor: HeldRun, leaving: Leaving): void;
 }
@@ -100,6 +102,7 @@ type Parts = Pick<
   | "replied"
   | "progressed"
   | "kept"
+  | "retried"
   | "left"
   | "localTasks"
   | "others"
@@ -109,7 +112,8 @@ type Parts = Pick<
 
 /** The host of one worker's executors, assembled from its ports and parts. */
 export function executorHost(parts: Parts): ExecutorHost {
-  const { ports, options, storeTime, lines, committer, lease, inbox, draining, progressed, kept, left } = parts;
+  const { ports, options, storeTime, lines, committer, lease, inbox, draining, progressed, kept, retried, left } =
+    parts;
   const { localTasks, others, near, noteTaskLimit, replied } = parts;
   const { clock, random, codec, log, store, steps, telemetry, redact } = ports;
   const { windUpMs, eventsPerHoldMax, taskHoldMs: holdMs } = options.tuning;
@@ -145,6 +149,7 @@ export function executorHost(parts: Parts): ExecutorHost {
     replied,
     progressed,
     kept,
+    retried,
     left,
   };
 }

@@ -11,6 +11,7 @@
 import { isTransient } from "../../calls/store-retry.ts";
 import type { StoreTime } from "../../calls/store-time.ts";
 import { isHoldfastError } from "../../errors/holdfast-error.ts";
+import type { WorkerLoad } from "../../model/worker-row.ts";
 import type { Clock, Timer } from "../../ports/clock.ts";
 import type { Logger } from "../../ports/logger.ts";
 import type { HeartbeatResult, Store } from "../../ports/store.ts";
@@ -27,6 +28,8 @@ export interface LeaseParams {
   /** Whether the worker may lead. */
   readonly coordinates: boolean;
   readonly draining: () => boolean;
+  /** How busy the worker is; `loopDelayMs`: how much too late the heartbeat is. */
+  readonly load: (loopDelayMs: number) => WorkerLoad | undefined;
   readonly onHeartbeat: (result: HeartbeatResult) => void;
   /** The store did not answer, or took very long. */
   readonly onOutage: () => void;
@@ -42,6 +45,8 @@ export class Lease {
   #wallDeadline = 0;
   #timer: Timer | undefined;
   #blocked = false;
+  /** When the next heartbeat is due. */
+  #dueAt = 0;
   /** Whether the latest heartbeat is still unanswered. */
   #waiting = false;
 
@@ -108,6 +113,7 @@ export class Lease {
 
   #schedule(delayMs: number): void {
     this.#timer?.cancel();
+    this.#dueAt = this.#params.clock.monotonic() + delayMs;
     this.#timer = this.#params.clock.setTimer(delayMs, () => void this.#beat());
   }
 
@@ -116,13 +122,21 @@ export class Lease {
     const workerId = this.#workerId;
     const sentMonotonic = clock.monotonic();
     const sentWall = clock.now();
+    const load = this.#params.load(Math.max(0, Math.round(sentMonotonic - this.#dueAt)));
     // An unanswered heartbeat must not be the last one.
     this.#schedule(leaseMs / 3);
     if (this.#waiting) this.#params.onOutage();
     this.#waiting = true;
     try {
       const draining = this.#params.draining();
-      const result = await store.workers.heartbeat({ namespace, workerId, leaseMs, draining, coordinates });
+      const result = await store.workers.heartbeat({
+        namespace,
+        workerId,
+        leaseMs,
+        draining,
+        coordinates,
+        ...(load && { load }),
+      });
       if (this.#workerId !== workerId) return false;
       storeTime.observe(result.now, sentMonotonic);
       if (!result.live) {

@@ -1,6 +1,7 @@
 import type { Lifetime } from "../../calls/lifetime.ts";
 import type { PortsBundle } from "../../calls/ports-bundle.ts";
 import type { StoreTime } from "../../calls/store-time.ts";
+import type { WorkerAbout } from "../../model/worker-row.ts";
 import type { Leader } from "../lead/leader.ts";
 import type { ResolvedWorkerOptions } from "../worker/worker-options.ts";
 import type { Lease } from "./lease.ts";
@@ -44,6 +45,7 @@ export class Registration {
       workflows,
       tasks,
       labels,
+      about: aboutOf(ports, options),
       leaseMs,
       coordinates: options.coordinate,
     };
@@ -59,4 +61,21 @@ export class Registration {
     // The leader may be among them, and hints reach a worker only once it has started.
     if (options.coordinate && !registered.leads) lease.report();
   }
+}
+
+/** What it says of itself, for people. */
+function aboutOf({ environment }: PortsBundle, options: ResolvedWorkerOptions): WorkerAbout {
+  const { concurrency, taskConcurrency, cacheSize, leaseMs, drainTimeoutMs, coordinate, handleSignals } = options;
+  const pool = options.pool ? { processes: options.pool.processes } : {};
+  const shown = {
+    concurrency,
+    taskConcurrency,
+    cacheSize,
+    leaseMs,
+    drainTimeoutMs,
+    coordinate,
+    handleSignals,
+    ...pool,
+  };
+  return { ...environment?.about?.(), options: shown };
 }

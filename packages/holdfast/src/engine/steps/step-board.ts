@@ -299,6 +299,7 @@ export class StepBoard implements AttemptOwner {
     const about = { attempt, error: record, retryAt: now + delayMs, retry, ...runs };
     const meta = ms < 1 ? about : { ...about, ms };
     this.#say(op, attempt, record, delayMs);
+    this.#host.retried(this.#run.run);
     this.idle = appended(this.idle, op);
     this.#run.push({ type: "step_attempt_failed", op: op.id, meta });
   }

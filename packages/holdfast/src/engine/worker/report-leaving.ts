@@ -6,12 +6,14 @@ import { describeForgotten, forgottenIds } from "../../replay/code/forgotten-ops
 import { writeEnd } from "../../report/failure-lines.ts";
 import type { RepeatedLines } from "../../report/repeated-lines.ts";
 import type { HeldRun, Leaving } from "../execute/held-run.ts";
+import type { RateCounter } from "./rate-counter.ts";
 
 export interface Listeners {
   readonly ports: PortsBundle;
   readonly ends: RunEnds;
   readonly storeTime: StoreTime;
   readonly lines: RepeatedLines;
+  readonly rates: RateCounter;
 }
 
 /** Reports that a run has left this worker: to callers that wait for its end, the log and telemetry. */
@@ -28,6 +30,7 @@ export function reportLeaving(executor: HeldRun, leaving: Leaving, to: Listeners
     const { status, output, error, compensation } = transition;
     ends.publish({ runId, status, output, error, compensation, continuedAs: null });
     countEnd(run, status, to);
+    to.rates.ended(workflow, status);
     const { forgotten } = executor.machine;
     if (forgotten.length > 0 && status === "completed")
       ports.log.warn({ runId, id: run.id, workflow, ops: forgottenIds(forgotten) }, describeForgotten(run, forgotten));

@@ -6,6 +6,7 @@ import type { PortsBundle } from "../../calls/ports-bundle.ts";
 import type { RunEnds } from "../../calls/run-ends.ts";
 import type { StoreTime } from "../../calls/store-time.ts";
 import { resumeNote } from "../../model/operator-notes.ts";
+import type { WorkerLoad } from "../../model/worker-row.ts";
 import type { HeartbeatResult } from "../../ports/store.ts";
 import { RepeatedLines } from "../../report/repeated-lines.ts";
 import { NearChildren } from "../children/near-ends.ts";
@@ -20,6 +21,7 @@ import { Committer } from "../commit/committer.ts";
 import { repliesIn } from "../commit/replies.ts";
 import { type ExecutorHost, executorHost } from "../execute/executor-host.ts";
 import type { HeldRun, Leaving } from "../execute/held-run.ts";
+import { Housekeeper } from "../lead/housekeeper.ts";
 import { Leader } from "../lead/leader.ts";
 import { Lease } from "../lease/lease.ts";
 import { Reconciler } from "../lease/reconciler.ts";
@@ -28,6 +30,7 @@ import { Sweeper } from "../lease/sweeper.ts";
 import { WorkerQueries } from "../queries/worker-queries.ts";
 import type { LocalTasks } from "../tasks/local-tasks.ts";
 import { WorkerTasks } from "../tasks/worker-tasks.ts";
+import { RateCounter } from "./rate-counter.ts";
 import { ReplayCheck } from "./replay-check.ts";
 import { reportLeaving } from "./report-leaving.ts";
 import type { ResolvedWorkerOptions } from "./worker-options.ts";
@@ -70,6 +73,8 @@ export class WorkerParts {
   readonly slots: Slots;
   readonly solo: SoloRule;
   readonly lines: RepeatedLines;
+  readonly rates: RateCounter;
+  readonly housekeeper: Housekeeper;
   readonly tasks: WorkerTasks;
   readonly queries: WorkerQueries;
   /** Undefined unless the worker is to check the runs that end here. */
@@ -89,6 +94,8 @@ export class WorkerParts {
     this.replayCheck = options.verifyReplay && new ReplayCheck(ports, this.registry, options.verifyReplay);
     this.solo = new SoloRule(clock);
     this.lines = new RepeatedLines(ports);
+    this.rates = new RateCounter({ store, log, storeTime: params.storeTime });
+    this.housekeeper = new Housekeeper({ store, log, storeTime: params.storeTime });
     this.held = new HeldRuns({
       ports,
       registry: this.registry,
@@ -96,6 +103,7 @@ export class WorkerParts {
       host: () => this.#host,
       workerId: () => this.lease.workerId,
       onLeft: (runId) => this.#onLeft(runId),
+      onBegun: ({ workflow }) => this.rates.started(workflow),
     });
     this.#near = new NearChildren((runId) => this.held.has(runId));
     this.sweeper = this.#makeSweeper();
@@ -143,7 +151,7 @@ export class WorkerParts {
     // Its successor is due: no hint is needed here.
     if (leaving.how === "closed" && leaving.transition.type === "continue") this.claimer.poke();
     this.#host.stretches?.end(executor.runId, leaving);
-    reportLeaving(executor, leaving, { ...this.#params, lines: this.lines });
+    reportLeaving(executor, leaving, { ...this.#params, lines: this.lines, rates: this.rates });
     if (this.replayCheck && leaving.how === "closed" && leaving.transition.type !== "park")
       this.replayCheck.ended(executor.run);
   }
@@ -204,6 +212,7 @@ export class WorkerParts {
       leaseMs: options.leaseMs,
       coordinates: options.coordinate,
       draining: this.#self.draining,
+      load: (loopDelayMs) => this.#load(loopDelayMs),
       onHeartbeat: this.#self.onHeartbeat,
       onOutage: () => {
         this.sweeper.noteOutage();
@@ -212,6 +221,11 @@ export class WorkerParts {
       onRegained: () => this.pokeAll(),
       onDead: this.#self.onDead,
     });
+  }
+
+  #load(loopDelayMs: number): WorkerLoad | undefined {
+    const ofProcess = this.#params.ports.environment?.load?.();
+    return ofProcess && { runs: this.held.count, tasks: this.tasks.count, loopDelayMs, ...ofProcess };
   }
 
   #makeCommitter(): Committer {
@@ -287,6 +301,7 @@ export class WorkerParts {
       near: this.#near,
       noteTaskLimit: (storeAt) => this.tasks.noteLimit(storeAt),
       draining: this.#self.draining,
+      retried: ({ workflow }) => this.rates.retried(workflow),
       replied: (commit, machine) => {
         for (const reply of repliesIn(commit, machine)) this.#params.ends.publishReply(reply);
       },

@@ -101,6 +101,11 @@ export class Worker {
     return this.#parts.queries;
   }
 
+  /** Whether it takes work: it has started, is registered, and does not drain. */
+  get ready(): boolean {
+    return this.#state === "running" && this.#parts.lease.workerId !== "";
+  }
+
   /** What it can run. */
   get workflows(): readonly AnyWorkflow[] {
     return this.#parts.registry.all;
@@ -216,6 +221,7 @@ export class Worker {
     await limitedWait(ports.clock, idle, this.#params.options.drainTimeoutMs).over;
     // Includes what was claimed in the meantime: from here on, answers to claims find no worker.
     this.#parts.held.dropAll();
+    await limitedWait(ports.clock, this.#sendRates(), this.#params.options.drainTimeoutMs).over;
     this.#parts.lease.end();
     this.#parts.claimer.abandon();
     this.#parts.held.clearCache();
@@ -236,6 +242,10 @@ export class Worker {
   #untilFlushed(): Promise<void> {
     return limitedWait(this.#params.ports.clock, this.#parts.committer.untilIdle(), this.#params.options.drainTimeoutMs)
       .over;
+  }
+
+  #sendRates(): Promise<void> {
+    return this.#parts.rates.send(this.#params.namespace, this.#parts.lease.workerId);
   }
 
   #tell(message: string, fields: object): void {
@@ -350,9 +360,15 @@ export class Worker {
     this.#parts.reportLevels();
     this.#guard?.report();
     this.#parts.leader.told(result.leads);
+    this.#parts.housekeeper.told(result.leads !== undefined && this.#state === "running");
     for (const runId of result.behind) this.#parts.held.pull(runId);
     void this.#parts.reconciler.compare(result.heldCount);
     this.#parts.tasks.onHeartbeat(result);
+    void this.#sendRates();
+    if (result.drain && this.#state === "running") {
+      this.#params.ports.log.info({ worker: this.name }, "this worker was asked to drain");
+      void this.drain();
+    }
   }
 }
 

@@ -216,6 +216,12 @@ create table workers (
   workflows        text[] not null,
   tasks            text[],
   labels           jsonb not null,
+  about            jsonb not null,
+  load             jsonb,
+  drain_asked      boolean not null default false,
+  -- When the last of its heartbeats was kept, and the number of the counts that it added last.
+  logged_at        bigint not null,
+  rates_no         int not null default 0,
   status           worker_status not null,
   died             boolean not null default false,
   -- Offline, without runs and without tasks: no sweep needs to check it again.
@@ -228,6 +234,31 @@ create table workers (
 ) with (fillfactor = 50);
 create index workers_list on workers (namespace, started_at, worker_id);
 create index workers_unemptied on workers (worker_id) where not emptied;
+create index workers_gone on workers (stopped_at) where emptied;
+
+create table worker_log (
+  entry_no  bigint generated always as identity primary key,
+  namespace text collate "C" not null,
+  worker_id uuid not null,
+  name      text not null,
+  type      text not null,
+  at        bigint not null
+);
+create index worker_log_of on worker_log (namespace, entry_no);
+create index worker_log_one on worker_log (worker_id, entry_no);
+
+-- What workers have counted, per minute and workflow.
+create table rates (
+  namespace text collate "C",
+  at        bigint,
+  workflow  text collate "C",
+  started   bigint not null,
+  ended     bigint not null,
+  failed    bigint not null,
+  retried   bigint not null,
+  primary key (namespace, at, workflow)
+);
+create index rates_at on rates (at);
 
 create table versions (
   namespace     text collate "C",

@@ -1,18 +1,23 @@
 export const WORKERS = String.raw`
+create function log_worker(p_worker uuid, p_type text, p_now bigint) returns void language sql volatile as $$
+  insert into worker_log (namespace, worker_id, name, type, at)
+  select w.namespace, w.worker_id, w.name, p_type, p_now from workers w where w.worker_id = p_worker $$;
+
 create function register_worker(
   p_worker uuid, p_namespace text, p_name text, p_host text, p_pid int, p_queues text[], p_workflows text[], p_tasks text[],
-  p_labels text,
+  p_labels text, p_about text,
   p_lease_ms bigint, p_coordinates boolean, p_notify boolean, out o_live boolean, out o_now bigint, out o_namesakes uuid[],
   out o_pids int[], out o_leads boolean, out o_next_at bigint, out o_waiting boolean, out o_hints text)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
 begin
   o_now := now_ms();
-  insert into workers (worker_id, namespace, name, host, pid, queues, workflows, tasks, labels, status, lease_ms, started_at,
-                       heartbeat_at, lease_expires_at)
-  values (p_worker, p_namespace, p_name, p_host, p_pid, p_queues, p_workflows, p_tasks, p_labels::jsonb, 'online', p_lease_ms, o_now, o_now,
-          o_now + p_lease_ms)
+  insert into workers (worker_id, namespace, name, host, pid, queues, workflows, tasks, labels, about, status, lease_ms, logged_at,
+                       started_at, heartbeat_at, lease_expires_at)
+  values (p_worker, p_namespace, p_name, p_host, p_pid, p_queues, p_workflows, p_tasks, p_labels::jsonb, p_about::jsonb, 'online',
+          p_lease_ms, o_now, o_now, o_now, o_now + p_lease_ms)
   on conflict (worker_id) do nothing;
+  if found then perform log_worker(p_worker, 'started', o_now); end if;
   select w.status <> 'offline' and w.namespace = p_namespace into o_live from workers w where w.worker_id = p_worker;
   select coalesce(array_agg(w.worker_id order by w.worker_id), '{}'), coalesce(array_agg(w.pid order by w.worker_id), '{}')
     into o_namesakes, o_pids from workers w
@@ -26,18 +31,25 @@ end $$;
 
 -- Bitmap scans would not mark the index entries of what is no longer held as dead, and so read them again at every heartbeat.
 create function heartbeat_worker(
-  p_namespace text, p_worker uuid, p_lease_ms bigint, p_draining boolean, p_coordinates boolean, p_notify boolean,
+  p_namespace text, p_worker uuid, p_lease_ms bigint, p_draining boolean, p_load text, p_coordinates boolean, p_notify boolean,
   out o_live boolean, out o_now bigint, out o_held int, out o_behind uuid[],
   out o_tasks int, out o_canceled_run uuid[], out o_canceled_seq int[], out o_canceled_epoch int[],
-  out o_leads boolean, out o_next_at bigint, out o_waiting boolean, out o_hints text)
+  out o_drain boolean, out o_leads boolean, out o_next_at bigint, out o_waiting boolean, out o_hints text)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan set enable_bitmapscan = off as $$
+declare v_was worker_status; v_keep boolean;
 begin
   o_now := now_ms();
+  -- 600 s: HEARTBEAT_KEPT_EVERY_MS.
+  select w.status, o_now - w.logged_at >= 600000, w.drain_asked into v_was, v_keep, o_drain from workers w
+   where w.worker_id = p_worker and w.namespace = p_namespace and w.status <> 'offline' for no key update;
   update workers w set heartbeat_at = o_now, lease_expires_at = o_now + p_lease_ms, lease_ms = p_lease_ms,
-      status = case when p_draining then 'draining' else 'online' end::worker_status
+      status = case when p_draining then 'draining' else 'online' end::worker_status,
+      load = coalesce(p_load::jsonb, w.load), logged_at = case when v_keep then o_now else w.logged_at end
    where w.worker_id = p_worker and w.namespace = p_namespace and w.status <> 'offline';
   o_live := found;
+  if o_live and p_draining and v_was <> 'draining' then perform log_worker(p_worker, 'stopping', o_now); end if;
+  if o_live and v_keep then perform log_worker(p_worker, 'heartbeat', o_now); end if;
   o_held := 0;
   o_behind := '{}';
   o_tasks := 0;
@@ -81,6 +93,7 @@ begin
   if not found then return; end if;
   v_now := now_ms();
   update workers w set status = 'offline', stopped_at = v_now where w.worker_id = p_worker and w.status <> 'offline';
+  if found then perform log_worker(p_worker, 'stopped', v_now); end if;
   v_mine := array(select r.run_id from runs r where r.held_by = p_worker for no key update skip locked);
   perform give_back(v_mine, v_now);
   v_tasks := array(select t.ctid from tasks t where t.held_by = p_worker for no key update skip locked);
@@ -102,8 +115,12 @@ begin
   with late as materialized (
     select w.worker_id from workers w where not w.emptied and w.status <> 'offline'
        and case when p_gone is null then w.lease_expires_at <= o_now else w.worker_id = any (p_gone) end
-       for update skip locked)
-  update workers w set status = 'offline', died = true, stopped_at = o_now from late where w.worker_id = late.worker_id;
+       for update skip locked
+  ), dead as (
+    update workers w set status = 'offline', died = true, stopped_at = o_now from late where w.worker_id = late.worker_id
+    returning w.namespace, w.worker_id, w.name)
+  insert into worker_log (namespace, worker_id, name, type, at)
+  select d.namespace, d.worker_id, d.name, 'died', o_now from dead d order by d.worker_id;
   get diagnostics o_dead = row_count;
   -- Reclaims the runs of every offline worker, except those that have proved to kill workers.
   with gone as materialized (
@@ -173,5 +190,50 @@ begin
   end if;
   o_more := o_more or o_timed_out >= p_limit;
   o_hints := send_hints(v_lines || step_down_if_offline(), p_notify);
+end $$;
+
+create function ask_to_drain(p_namespace text, p_worker uuid) returns text
+language plpgsql volatile security definer set search_path from current as $$
+declare v_status worker_status;
+begin
+  update workers w set drain_asked = true where w.worker_id = p_worker and w.namespace = p_namespace and w.status <> 'offline';
+  if found then return 'asked'; end if;
+  perform 1 from workers w where w.worker_id = p_worker and w.namespace = p_namespace;
+  return case when found then 'offline' else 'not_found' end;
+end $$;
+
+-- The rows are taken in one order by everybody, so that nobody waits for one who waits.
+create function add_rates(
+  p_namespace text, p_worker uuid, p_no int, p_at bigint[], p_workflow text[], p_started int[], p_ended int[], p_failed int[],
+  p_retried int[]) returns void
+language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off as $$
+begin
+  update workers w set rates_no = p_no
+   where w.worker_id = p_worker and w.namespace = p_namespace and w.status <> 'offline' and w.rates_no = p_no - 1;
+  if not found then return; end if;
+  insert into rates as r (namespace, at, workflow, started, ended, failed, retried)
+  select p_namespace, a.at, a.workflow, a.started, a.ended, a.failed, a.retried
+    from unnest(p_at, p_workflow, p_started, p_ended, p_failed, p_retried) as a(at, workflow, started, ended, failed, retried)
+   order by a.at, a.workflow collate "C"
+  on conflict (namespace, at, workflow) do update set started = r.started + excluded.started, ended = r.ended + excluded.ended,
+    failed = r.failed + excluded.failed, retried = r.retried + excluded.retried;
+end $$;
+
+-- What another transaction has locked is left for the next time.
+create function forget_workers(p_before bigint, p_limit int) returns boolean
+language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
+set plan_cache_mode = force_generic_plan as $$
+declare v_log int; v_rates int; v_workers int;
+begin
+  delete from worker_log l where l.entry_no = any (array(
+    select x.entry_no from worker_log x where x.at < p_before order by x.entry_no limit p_limit for update skip locked));
+  get diagnostics v_log = row_count;
+  delete from rates r where r.ctid = any (array(
+    select x.ctid from rates x where x.at < p_before order by x.at limit p_limit for update skip locked));
+  get diagnostics v_rates = row_count;
+  delete from workers w where w.worker_id = any (array(
+    select x.worker_id from workers x where x.emptied and x.stopped_at < p_before limit p_limit for update skip locked));
+  get diagnostics v_workers = row_count;
+  return greatest(v_log, v_rates, v_workers) >= p_limit;
 end $$;
 `;
