@@ -137,7 +137,7 @@ test("a window of a long history reads no more events than it shows", async () =
 });
 
 test("a heartbeat, a sweep and a message read a handful of rows", async () => {
-  await expectFew(call("heartbeat_worker", 6), ["default", worker, 1_000, false, true, false], 15);
+  await expectFew(call("heartbeat_worker", 7), ["default", worker, 1_000, false, null, true, false], 15);
   await expectSweepToReadFew();
   const message = [["signal"], ["go"], ["new"]].map((values) => binary.textArray(values));
   const to = [binary.uuidArray([null]), binary.textArray(["default"]), binary.textArray(["order 5"])];
@@ -153,11 +153,21 @@ test("the leader reads the schedules that are due, however many there are", asyn
     select 'default', 's' || i, gen_random_uuid(), 1, 9000000000000 + i, case when i % 100 = 0 then 1 else 0 end, 0, 's' || i || '@1', '{}', '{}', '', '{}'
       from generate_series(1, 10000) i`);
   await database.sql(`analyze ${database.name("schedules")}`);
-  await expectFew(call("heartbeat_worker", 6), ["default", worker, 1_000, false, true, false], 20);
+  await expectFew(call("heartbeat_worker", 7), ["default", worker, 1_000, false, null, true, false], 20);
   await database.sql(
     `update ${database.name("schedules")} set next_at = i from generate_series(1, 5) i where id = 's' || i`,
   );
   await expectFew(call("due_schedules", 1), [3], 60);
+});
+
+test("what is old of workers is found without reading what is new", async () => {
+  await database.sql(`insert into ${database.name("worker_log")} (namespace, worker_id, name, type, at)
+    select 'default', gen_random_uuid(), 'w', 'started', i from generate_series(1, 10000) i`);
+  await database.sql(`insert into ${database.name("rates")}
+    select 'default', i, 'order', 1, 1, 0, 0 from generate_series(1, 10000) i`);
+  for (const table of ["worker_log", "rates"]) await database.sql(`analyze ${database.name(table)}`);
+  await expectFew(call("forget_workers", 2), [100, 5], 60);
+  await expectFew(call("forget_workers", 2), [0, 5], 60);
 });
 
 test("a purge reads what it deletes, once for each lane and status", async () => {

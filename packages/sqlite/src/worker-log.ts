@@ -76,8 +76,10 @@ export function readRates({ sql }: Call, params: ReadRatesParams): RateRow[] {
     : sql.all<RateRow>(`${READ_RATES} and workflow = ? ${IN_ORDER}`, grainMs, namespace, from, to, workflow);
 }
 
-const FORGET_LOG =
-  "delete from holdfast_worker_log where entry_no in (select entry_no from holdfast_worker_log where at < ? order by entry_no limit ?)";
+/** The oldest entries come first: if they are not old, none is. */
+const FORGET_LOG = `
+  delete from holdfast_worker_log where entry_no in (
+    select entry_no from (select entry_no, at from holdfast_worker_log order by entry_no limit ?2) where at < ?1)`;
 const FORGET_RATES = `
   delete from holdfast_rates where (namespace, at, workflow) in
     (select namespace, at, workflow from holdfast_rates where at < ? order by at limit ?)`;

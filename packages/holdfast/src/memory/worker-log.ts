@@ -75,7 +75,7 @@ export function forgetWorkers(
   state: MemoryState,
   { before, limit }: { readonly before: number; readonly limit: number },
 ): { more: boolean } {
-  const entries = state.workerLog.filter(({ at }) => at < before).slice(0, limit);
+  const entries = state.workerLog.slice(0, limit).filter(({ at }) => at < before);
   const left = state.workerLog.filter((entry) => !entries.includes(entry));
   state.workerLog.splice(0, state.workerLog.length, ...left);
   const counted = [...state.rates].filter(([, { from }]) => from < before).slice(0, limit);

@@ -63,6 +63,8 @@ declare
   v_heirs int[]; v_parents uuid[]; v_more_parents uuid[];
   v_lanes int[]; v_task_lanes int[]; v_lines text[] := '{}'; v_some uuid[]; v_again boolean := false;
 begin
+  -- No row is waited for. What is left passes quickly: the end of a file that grows, a lane that is being made.
+  if p_skip then perform set_config('lock_timeout', '800ms', true); end if;
   v_worker := array(
     select coalesce(w.worker_id, '00000000-0000-0000-0000-000000000000')
       from unnest(w_worker, w_namespace) with ordinality as a(worker_id, namespace, k)
@@ -77,8 +79,6 @@ begin
                                   t_queue, t_name, t_requires, t_priority);
   end if;
   if p_skip then
-    -- No row is waited for. What is left passes quickly: the end of a file that grows, a lane that is being made.
-    perform set_config('lock_timeout', '800ms', true);
     v_i := array(select a.i from unnest(p_run) with ordinality as a(run_id, i) join runs r on r.run_id = a.run_id
                     for no key update of r skip locked);
     v_ok := array(select k.i = any (v_i) from generate_subscripts(p_run, 1) k(i) order by k.i);

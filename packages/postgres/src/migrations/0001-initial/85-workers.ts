@@ -219,14 +219,14 @@ begin
     failed = r.failed + excluded.failed, retried = r.retried + excluded.retried;
 end $$;
 
--- What another transaction has locked is left for the next time.
+-- The oldest entries come first; if they are not old, none is. What another transaction has locked is left for the next time.
 create function forget_workers(p_before bigint, p_limit int) returns boolean
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
 declare v_log int; v_rates int; v_workers int;
 begin
   delete from worker_log l where l.entry_no = any (array(
-    select x.entry_no from worker_log x where x.at < p_before order by x.entry_no limit p_limit for update skip locked));
+    select o.entry_no from (select x.entry_no, x.at from worker_log x order by x.entry_no limit p_limit) o where o.at < p_before));
   get diagnostics v_log = row_count;
   delete from rates r where r.ctid = any (array(
     select x.ctid from rates x where x.at < p_before order by x.at limit p_limit for update skip locked));
