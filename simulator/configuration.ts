@@ -14,6 +14,7 @@ export interface Configuration {
   readonly store: StoreSettings;
   readonly hints: HintSettings;
   readonly trouble: TroubleSettings;
+  readonly segments: SegmentSettings;
   readonly workload: WorkloadSettings;
   /** How long faults are injected. */
   readonly safetyMs: number;
@@ -98,6 +99,14 @@ export interface TroubleSettings {
   readonly weights: Readonly<Record<Trouble, number>>;
 }
 
+export interface SegmentSettings {
+  /** 0: nobody packs. */
+  readonly eventsPerSegment: number;
+  /** The mean time between two stored segments that are damaged or lost, and between two that somebody reads; 0: none is. */
+  readonly harmMs: number;
+  readonly auditMs: number;
+}
+
 export interface WorkloadSettings {
   readonly runs: number;
   readonly workflows: number;
@@ -144,6 +153,7 @@ export function drawConfiguration(seed: number, kinds: readonly string[]): Confi
       lateMs: dice.pick([50, 2_000]),
     },
     trouble: drawTrouble(dice, harm, leaseMs),
+    segments: drawSegments(new Dice(`segments ${seed}`)),
     workload: {
       ...withTalk(drawWorkload(dice, kinds, new Dice(`tasks ${seed}`)), new Dice(`talk ${seed}`)),
       operatorMs: new Dice(`operator ${seed}`).pick([0, 0, 0, 0, 100, 400, 1_500]),
@@ -190,6 +200,13 @@ function drawStore(dice: Dice, harm: number): StoreSettings {
     hang: rate(0.001, 0.003),
     busy: rate(0.01, 0.05),
   };
+}
+
+/** Histories are short here, so segments are, too. */
+function drawSegments(dice: Dice): SegmentSettings {
+  const eventsPerSegment = dice.pick([0, 0, 1, 2, 3, 5]);
+  const harmMs = dice.pick([0, 300, 1_000]);
+  return { eventsPerSegment, harmMs: eventsPerSegment && harmMs, auditMs: eventsPerSegment && 400 };
 }
 
 function drawTrouble(dice: Dice, harm: number, leaseMs: number): TroubleSettings {
