@@ -155,7 +155,10 @@ export function drawConfiguration(seed: number, kinds: readonly string[]): Confi
     trouble: drawTrouble(dice, harm, leaseMs),
     segments: drawSegments(new Dice(`segments ${seed}`)),
     workload: {
-      ...withTalk(drawWorkload(dice, kinds, new Dice(`tasks ${seed}`)), new Dice(`talk ${seed}`)),
+      ...withTalk(
+        withLater(drawWorkload(dice, kinds, new Dice(`tasks ${seed}`)), new Dice(`later ${seed}`)),
+        new Dice(`talk ${seed}`),
+      ),
       operatorMs: new Dice(`operator ${seed}`).pick([0, 0, 0, 0, 100, 400, 1_500]),
       forksMs: new Dice(`forking ${seed}`).pick([0, 0, 0, 0, 500, 2_000]),
     },
@@ -222,10 +225,12 @@ function drawTrouble(dice: Dice, harm: number, leaseMs: number): TroubleSettings
 
 const TASK_KINDS: readonly string[] = ["task", "approval"];
 const TALK_KINDS: readonly string[] = ["child", "family", "spawn", "post", "notice", "recall", "sequel", "condition"];
+/** Drawn on their own, so that the other draws stay as they were. */
+const LATER_KINDS: readonly string[] = ["handover"];
 
 function drawWorkload(dice: Dice, kinds: readonly string[], taskDice: Dice): WorkloadSettings {
   const share = (...shares: number[]): number => dice.pick([0, ...shares]);
-  const others = kinds.filter((kind) => !TASK_KINDS.includes(kind) && !TALK_KINDS.includes(kind));
+  const others = kinds.filter((kind) => ![...TASK_KINDS, ...TALK_KINDS, ...LATER_KINDS].includes(kind));
   const weights = Object.fromEntries(others.map((kind) => [kind, dice.pick([0, 1, 1, 2, 4])]));
   const tasks = { task: taskDice.pick([0, 2, 5, 12]), approval: taskDice.pick([0, 0, 1, 4]) };
   return {
@@ -244,6 +249,11 @@ function drawWorkload(dice: Dice, kinds: readonly string[], taskDice: Dice): Wor
     operatorMs: 0,
     forksMs: 0,
   };
+}
+
+function withLater(workload: WorkloadSettings, dice: Dice): WorkloadSettings {
+  const weights = Object.fromEntries(LATER_KINDS.map((kind) => [kind, dice.pick([0, 0, 1, 3])]));
+  return { ...workload, opWeights: { ...workload.opWeights, ...weights } };
 }
 
 /** In some seeds, runs talk to each other and to callers. There are fewer of them: each has children. */

@@ -105,6 +105,22 @@ export function valueFor({ scope }: Op, { op, meta, payload }: HistoryEvent, mac
   return machine.signals.take(op as string, machine.codec, scope);
 }
 
+/**
+ * Signals that were given back go to receives that wait for them, in the turn in which that happened: which it is follows from
+ * history, so there is no event of its own.
+ */
+export function handOn(machine: MachineInside): void {
+  for (const op of machine.signals.waitingInVain()) {
+    const name = op.signalName as string;
+    const number = machine.signals.firstNumber(name);
+    // A signal that has a later number is kept for that receive, because those before it are decided.
+    if (number === undefined || number >= machine.ops.nextNumber(RECEIVE_PREFIX + name)) continue;
+    if (isDecided(machine, op.id)) continue;
+    machine.release(op);
+    op.resolve(taken(machine, name, op.scope));
+  }
+}
+
 /** Whoever forked the run has decided how it ends: no signal is for it. */
 function isDecided({ edits }: Receiving, id: string): boolean {
   return edits?.decides(id) ?? false;

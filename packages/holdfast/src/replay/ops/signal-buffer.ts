@@ -60,6 +60,12 @@ export class SignalBuffer {
     return this.#waiting?.get(name)?.[0]?.op;
   }
 
+  /** The receives that wait although there are signals of their name, the first of each name first. */
+  waitingInVain(): Op[] {
+    if (!this.#waiting?.size || !this.#signals?.size) return [];
+    return [...this.#signals.keys()].flatMap((name) => (this.#waiting?.get(name) ?? []).map(({ op }) => op));
+  }
+
   /**
    * A native `Promise.race` does not cancel a receive that has lost: it keeps waiting, ahead of all later ones. From here
    * that looks like two receives of one scope that were asked for in different turns.
@@ -103,7 +109,10 @@ export class SignalBuffer {
     this.#takenThisTurn = undefined;
   }
 
-  /** A signal that a branch took in the same turn in which it lost was not received: it goes back to the front. */
+  /**
+   * A signal that a branch took in the same turn in which it lost was not received: it goes back to the front. When all that have
+   * lost are canceled, it is handed on to a receive that waits by then (`handOn` in receive.ts).
+   */
   giveBack(scope: Scope): void {
     const kept: TakenSignal[] = [];
     for (const taken of this.#takenThisTurn?.reverse() ?? NONE) {
