@@ -49,7 +49,7 @@ export class SignalBuffer {
     const signal = { number, messageId: event.meta?.messageId ?? "", payload: event.payload ?? EMPTY_PAYLOAD };
     this.#signals ??= new Map();
     const buffered = this.#signals.get(name);
-    if (buffered) buffered.push(signal);
+    if (buffered) insert(buffered, signal);
     else this.#signals.set(name, [signal]);
     const waiting = this.#waiting?.get(name);
     if (waiting !== undefined && waiting.length > 1) this.#doubt(name, waiting, witness);
@@ -151,6 +151,13 @@ export class SignalBuffer {
       signals.map(({ messageId, payload }) => ({ name, messageId, payload: asWrittenToday(codec, payload) })),
     );
   }
+}
+
+/** Usually behind all others. In a fork of a fork a signal may have come for a later receive before. */
+function insert(buffered: BufferedSignal[], signal: BufferedSignal): void {
+  const isLast = (buffered.at(-1)?.number ?? 0) <= signal.number;
+  const place = isLast ? buffered.length : buffered.findIndex(({ number }) => number > signal.number);
+  buffered.splice(place, 0, signal);
 }
 
 /** An empty payload was stored by an earlier version, where it meant null. */
