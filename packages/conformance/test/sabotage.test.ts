@@ -64,8 +64,8 @@ describe("the conformance suite notices a store that", () => {
 
 describe("the differential test notices a store that", () => {
   /**
-   * It does not look at text, sizes, hints, copies, packed copies, calls that overlap, how values are encoded, schedules and
-   * their leader, or what applications do.
+   * It does not look at text, sizes, hints, copies, packed copies, calls that overlap, how values are encoded, or what applications
+   * do. A store that gives no hint has the same contents, and its answers are the same: no number of seeds finds that.
    */
   const blindTo = [
     "texts",
@@ -82,6 +82,7 @@ describe("the differential test notices a store that", () => {
     "conversation hints",
     "conversation races",
     "races for locks",
+    "hints about the leader",
   ];
   /** Where the search for each begins, so that it is short: see the mutations of the simulator. HOLDFAST_WRITE_SEEDS renews them. */
   const hintsFile = path.join(import.meta.dirname, "sabotages", "first-seeds.json");
@@ -112,7 +113,8 @@ describe("the differential test", () => {
     async (it) => {
       const open = () => brokenMemory(SABOTAGES.find((sabotage) => sabotage.it === it)?.breaks);
       let parting: Parting | undefined;
-      for (let seed = 1_000; seed <= 1_300 && !parting; seed++) parting = await findParting(open, seed, 150, "runs");
+      for (let seed = 1; seed <= 60 && !parting; seed++) parting = await findParting(open, seed, 150, "runs");
+      expect(parting).toMatchObject({ oracleFault: false, failed: false });
       expect(parting?.calls.length).toBeLessThan(10);
     },
   );
