@@ -14,6 +14,7 @@ export interface Configuration {
   readonly store: StoreSettings;
   readonly hints: HintSettings;
   readonly trouble: TroubleSettings;
+  readonly segments: SegmentSettings;
   readonly workload: WorkloadSettings;
   /** How long faults are injected. */
   readonly safetyMs: number;
@@ -98,6 +99,14 @@ export interface TroubleSettings {
   readonly weights: Readonly<Record<Trouble, number>>;
 }
 
+export interface SegmentSettings {
+  /** 0: nobody packs. */
+  readonly eventsPerSegment: number;
+  /** The mean time between two stored segments that are damaged or lost, and between two that somebody reads; 0: none is. */
+  readonly harmMs: number;
+  readonly auditMs: number;
+}
+
 export interface WorkloadSettings {
   readonly runs: number;
   readonly workflows: number;
@@ -144,8 +153,12 @@ export function drawConfiguration(seed: number, kinds: readonly string[]): Confi
       lateMs: dice.pick([50, 2_000]),
     },
     trouble: drawTrouble(dice, harm, leaseMs),
+    segments: drawSegments(new Dice(`segments ${seed}`)),
     workload: {
-      ...withTalk(drawWorkload(dice, kinds, new Dice(`tasks ${seed}`)), new Dice(`talk ${seed}`)),
+      ...withTalk(
+        withLater(drawWorkload(dice, kinds, new Dice(`tasks ${seed}`)), new Dice(`later ${seed}`)),
+        new Dice(`talk ${seed}`),
+      ),
       operatorMs: new Dice(`operator ${seed}`).pick([0, 0, 0, 0, 100, 400, 1_500]),
       forksMs: new Dice(`forking ${seed}`).pick([0, 0, 0, 0, 500, 2_000]),
     },
@@ -192,6 +205,13 @@ function drawStore(dice: Dice, harm: number): StoreSettings {
   };
 }
 
+/** Histories are short here, so segments are, too. */
+function drawSegments(dice: Dice): SegmentSettings {
+  const eventsPerSegment = dice.pick([0, 0, 1, 2, 3, 5]);
+  const harmMs = dice.pick([0, 300, 1_000]);
+  return { eventsPerSegment, harmMs: eventsPerSegment && harmMs, auditMs: eventsPerSegment && 400 };
+}
+
 function drawTrouble(dice: Dice, harm: number, leaseMs: number): TroubleSettings {
   const everyMs = harm === 0 ? 0 : leaseMs * dice.pick([0.7, 1.5, 3]) * (harm > 1 ? 1 : 2);
   const weights = Object.fromEntries(TROUBLES.map((name) => [name, dice.pick([0, 1, 1, 3])]));
@@ -205,10 +225,12 @@ function drawTrouble(dice: Dice, harm: number, leaseMs: number): TroubleSettings
 
 const TASK_KINDS: readonly string[] = ["task", "approval"];
 const TALK_KINDS: readonly string[] = ["child", "family", "spawn", "post", "notice", "recall", "sequel", "condition"];
+/** Drawn on their own, so that the other draws stay as they were. */
+const LATER_KINDS: readonly string[] = ["handover"];
 
 function drawWorkload(dice: Dice, kinds: readonly string[], taskDice: Dice): WorkloadSettings {
   const share = (...shares: number[]): number => dice.pick([0, ...shares]);
-  const others = kinds.filter((kind) => !TASK_KINDS.includes(kind) && !TALK_KINDS.includes(kind));
+  const others = kinds.filter((kind) => ![...TASK_KINDS, ...TALK_KINDS, ...LATER_KINDS].includes(kind));
   const weights = Object.fromEntries(others.map((kind) => [kind, dice.pick([0, 1, 1, 2, 4])]));
   const tasks = { task: taskDice.pick([0, 2, 5, 12]), approval: taskDice.pick([0, 0, 1, 4]) };
   return {
@@ -227,6 +249,11 @@ function drawWorkload(dice: Dice, kinds: readonly string[], taskDice: Dice): Wor
     operatorMs: 0,
     forksMs: 0,
   };
+}
+
+function withLater(workload: WorkloadSettings, dice: Dice): WorkloadSettings {
+  const weights = Object.fromEntries(LATER_KINDS.map((kind) => [kind, dice.pick([0, 0, 1, 3])]));
+  return { ...workload, opWeights: { ...workload.opWeights, ...weights } };
 }
 
 /** In some seeds, runs talk to each other and to callers. There are fewer of them: each has children. */

@@ -136,6 +136,8 @@ export interface Evidence {
   readonly meddlings?: readonly Meddling[];
   /** What was wrong with parks and resumes, at any time. */
   readonly operationFaults?: readonly Found[];
+  /** What was wrong with segments, at any time. */
+  readonly segmentFaults?: readonly Found[];
   /** What was wrong with schedules, at any time. */
   readonly scheduleFaults?: readonly Found[];
   readonly quiet?: Quiet;

@@ -1,3 +1,4 @@
+import type { PortsBundle } from "../packages/holdfast/src/calls/ports-bundle.ts";
 import { Client } from "../packages/holdfast/src/client/client.ts";
 import { jsonCodec } from "../packages/holdfast/src/codec/json-codec.ts";
 import type { Worker } from "../packages/holdfast/src/engine/worker/worker.ts";
@@ -24,6 +25,8 @@ export interface ProcessParams {
   readonly notifier: SimNotifier;
   readonly log: Logger;
   readonly seed: string;
+  /** 0: it packs nothing. */
+  readonly eventsPerSegment: number;
   readonly rate: number;
   readonly skewMs: number;
   /** Which code it has, and whether it offers second versions. */
@@ -48,6 +51,7 @@ export class SimProcess {
   readonly lane: Lane;
   readonly clock: ProcessClock;
   readonly connection: Connection;
+  readonly ports: PortsBundle;
   readonly client: Client;
   /** A client of the namespace of schedules. */
   readonly timed: Client;
@@ -75,9 +79,9 @@ export class SimProcess {
     this.lane = new Lane(time);
     const onUse = (): void => this.use();
     this.clock = new ProcessClock(time, this.lane, params.rate, params.skewMs, onUse);
-    this.connection = new Connection(store, this.lane, params.name, onUse);
+    this.connection = new Connection(store, this.lane, params.name, params.eventsPerSegment > 0, onUse);
     const random = new Dice(`process ${params.seed} ${params.name}`);
-    const ports = {
+    this.ports = {
       clock: this.clock,
       random,
       codec: jsonCodec,
@@ -85,9 +89,10 @@ export class SimProcess {
       store: this.connection.port(),
       notifier: notifier.forLane(this.lane),
       environment: this.#environment(params),
+      eventsPerSegment: params.eventsPerSegment,
     };
-    this.client = new Client(ports, "default", async () => {});
-    this.timed = new Client(ports, TIMED, async () => {});
+    this.client = new Client(this.ports, "default", async () => {});
+    this.timed = new Client(this.ports, TIMED, async () => {});
   }
 
   /** All processes run on one machine, which knows which of them live. A replacement process keeps the name. */

@@ -20,6 +20,8 @@ export interface Branching {
   inside(part: Part, fn: Branch): Promise<unknown>;
   stop(part: Part, error: Error): void;
   giveBack(part: Part): void;
+  /** What was given back goes to whoever waits for it. */
+  handOn(): void;
 }
 
 export async function parallelIn(
@@ -43,6 +45,7 @@ export async function parallelIn(
           parts.forEach((part, k) => {
             if (!settled[k] && !part.stopped) machine.stop(part, opCanceled());
           });
+          machine.handOn();
           reject(result.reason);
         } else if (done === branches.length) resolve();
         else begin();
@@ -74,6 +77,7 @@ export function raceIn(machine: Branching, parent: Part, branches: readonly Bran
             machine.giveBack(part);
             machine.stop(part, opCanceled());
           });
+          machine.handOn();
           resolve({ winner: i, value });
         },
         (error) => {

@@ -14,3 +14,11 @@ export function decoded(event: HistoryEvent): unknown {
 export function cancellation(event: HistoryEvent): HoldfastError {
   return new HoldfastError(event.type === "deadline_reached" ? "run_timed_out" : "run_canceled", "canceled");
 }
+
+/** What code throws that continues as new. */
+export class Continue {
+  readonly input: unknown;
+  constructor(input: unknown) {
+    this.input = input;
+  }
+}

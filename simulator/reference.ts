@@ -23,7 +23,7 @@ import {
   reaches,
   stoppedBy,
 } from "./reference-branches.ts";
-import { cancellation, decoded, quiet } from "./reference-values.ts";
+import { Continue, cancellation, decoded, quiet } from "./reference-values.ts";
 import { withoutForgotten } from "./void-events.ts";
 import { programBody } from "./workload/index.ts";
 import type { Program, ProgramInput, Stage } from "./workload/program.ts";
@@ -34,13 +34,6 @@ export type Conclusion =
   | { readonly type: "continued"; readonly input: string; readonly unread: readonly string[] }
   | { readonly type: "failed"; readonly error: unknown; readonly canceled: boolean }
   | { readonly type: "pending" };
-
-class Continue {
-  readonly input: unknown;
-  constructor(input: unknown) {
-    this.input = input;
-  }
-}
 
 interface Wish {
   readonly part: Part;
@@ -242,14 +235,21 @@ class ReferenceMachine {
 
   #receive(letter: Letter): void {
     this.#letters.push(letter);
-    for (const [id, wish] of this.#wishes) {
-      if (wish.signal !== letter.name) continue;
-      this.#wishes.delete(id);
-      wish.resolve(this.#take(letter.name, wish.part));
-      return;
-    }
+    if (this.#pass(letter.name)) return;
     const name = `receive:${letter.name}`; // of the receive that will take it
     this.#asked.set(name, (this.#asked.get(name) ?? 0) + 1);
+  }
+
+  /** Whether somebody waits for such a letter, and gets the oldest. */
+  #pass(name: string): boolean {
+    const first = [...this.#wishes].find(([, { signal }]) => signal === name);
+    if (first) this.#wishes.delete(first[0]);
+    first?.[1].resolve(this.#take(name, first[1].part));
+    return first !== undefined;
+  }
+
+  handOn(): void {
+    for (const { name } of [...this.#letters]) this.#pass(name);
   }
 
   #take(name: string, part: Part): unknown {

@@ -2,6 +2,7 @@
 import process from "node:process";
 import { isClosed } from "../packages/holdfast/src/model/run.ts";
 import type { Logger } from "../packages/holdfast/src/ports/logger.ts";
+import { Auditor } from "./auditor.ts";
 import { Clerk } from "./clerk.ts";
 import { SimTime } from "./clock.ts";
 import type { Configuration } from "./configuration.ts";
@@ -45,6 +46,7 @@ export class Scenario {
   readonly #clerk: Clerk;
   readonly #driver: Driver;
   readonly #operator: Operator;
+  readonly #auditor: Auditor;
   readonly #timekeeper: Timekeeper;
   readonly #trouble: TroubleMaker;
   readonly #plan: Plan;
@@ -82,6 +84,7 @@ export class Scenario {
     this.#driver = new Driver({ ...outside, state, dice: new Dice(`driver ${seed}`) });
     this.#operator = new Operator({ ...outside, state, dice: new Dice(`operations ${seed}`) });
     this.#store.operationWatch.onParked = (row) => this.#operator.look(row);
+    this.#auditor = new Auditor({ ...outside, store: this.#store, dice: new Dice(`auditor ${seed}`) });
     this.#timekeeper = new Timekeeper({ ...outside, state, dice: new Dice(`timekeeper ${seed}`) });
     const over = (): boolean => this.#healed && this.#isDone();
     this.#clerk = new Clerk({ ...outside, store: this.#store, dice: new Dice(`clerk ${seed}`), over });
@@ -114,6 +117,8 @@ export class Scenario {
     const { forksMs } = this.#configuration.workload;
     if (forksMs > 0)
       this.#operator.beginForks(forksMs, new Dice(`forks ${this.#configuration.seed}`), () => this.#healed);
+    const { segments } = this.#configuration;
+    if (segments.eventsPerSegment > 0 && segments.auditMs > 0) this.#auditor.begin(segments, () => this.#healed);
     this.#timekeeper.begin(() => this.#healed);
     this.#trouble.start();
     await this.#time.run(() => this.#time.elapsedMs >= safetyMs || this.#exhausted());
@@ -149,7 +154,7 @@ export class Scenario {
 
   #isDone(): boolean {
     if (this.#driver.unfinished.length > 0 || this.#clerk.busy || this.#operator.busy) return false;
-    if (this.#timekeeper.busy) return false;
+    if (this.#timekeeper.busy || this.#auditor.busy) return false;
     for (const row of this.#store.memory.state.runs.values())
       if (row.namespace !== TIMED && (!isClosed(row.status) || this.#driver.isToBeRetried(row))) return false;
     return true;
@@ -194,6 +199,7 @@ export class Scenario {
         notifier: this.#notifier,
         log: this.#log,
         seed: `${seed}`,
+        eventsPerSegment: this.#configuration.segments.eventsPerSegment,
         rate: 1 + this.#dice.between(-1, 1) * clocks.driftMax,
         skewMs: Math.floor(this.#dice.between(-1, 1) * clocks.skewMsMax),
         generation: this.#generation,
@@ -305,6 +311,7 @@ export class Scenario {
     info() {},
     warn() {},
     error: (fields, message) => {
+      if (message.startsWith("the packed copy of")) return this.#store.segmentWatch.reported(fields as never);
       if (!/run parked|claimed run/.test(message)) this.#complain(`${message} ${JSON.stringify(fields)}`);
     },
   };
@@ -346,6 +353,7 @@ export class Scenario {
       updateAnswers: talkers.updates,
       queryAnswers: talkers.queries.filter(({ sketch }) => own(sketch)),
       meddlings: talkers.meddlings,
+      segmentFaults: [...this.#store.segmentWatch.faults, ...this.#auditor.faults],
       scheduleFaults: this.#store.scheduleWatch.faults,
       operationFaults: [...this.#store.operationWatch.faults, ...this.#operator.faults],
       acks,
@@ -365,6 +373,10 @@ export class Scenario {
       queries: talkers.queries.length,
       operations: this.#operator.count,
       fired: this.#store.scheduleWatch.fired,
+      packed: this.#store.segmentWatch.packed,
+      harmed: this.#store.segmentWatch.harmed,
+      damageReports: this.#store.segmentWatch.reports.length,
+      audits: this.#auditor.count,
       calls: this.#store.calls,
       faults: this.#store.faults,
       troubles: this.#trouble.count,

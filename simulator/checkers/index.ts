@@ -32,6 +32,7 @@ import { quiet } from "./quiet.ts";
 import { rowIsFold } from "./row-is-fold.ts";
 import { runMessages } from "./run-messages.ts";
 import { schedules } from "./schedules.ts";
+import { segments } from "./segments.ts";
 import { signals } from "./signals.ts";
 import { taskAttempts } from "./task-attempts.ts";
 import { taskFence } from "./task-fence.ts";
@@ -56,6 +57,7 @@ export const CHECKERS: readonly Checker[] = [
   attempts,
   operations,
   forks,
+  segments,
   timers,
   transactions,
   tasksAccounted,

@@ -3,6 +3,7 @@ import type { HistoryEvent } from "../../packages/holdfast/src/model/event.ts";
 import { isClosed } from "../../packages/holdfast/src/model/run.ts";
 import type { Checker, Found, RunEvidence } from "../evidence.ts";
 import type { QueryAnswer } from "../talk-evidence.ts";
+import { voidEvents } from "../void-events.ts";
 import { MEDDLED, type Request } from "../workload/talk.ts";
 
 /**
@@ -35,7 +36,11 @@ function judge({ sketch, durable, known }: QueryAnswer, { run, history }: RunEvi
   const seen = history.slice(0, at);
   const expected = logOf(seen);
   const begun = (entries: readonly string[]): string => entries.filter((entry) => entry.startsWith("+")).join(" ");
-  const ended = (entries: readonly string[]): string => entries.filter((entry) => entry.startsWith("-")).join(" ");
+  const isVoid = voidEvents(seen);
+  // What has ended between a failure and the retry of the run may have to end once more.
+  const doubtful = new Set(logOf(seen.filter((event) => event.type === "update_accepted" || isVoid.has(event))));
+  const ended = (entries: readonly string[]): string =>
+    entries.filter((entry) => entry.startsWith("-") && !doubtful.has(entry)).join(" ");
   // What ends in the last turn of a run is not recorded. A run that waits for its next try answers as that will begin.
   const isLast = (isClosed(run.status) && at === history.length) || seen.at(-1)?.type === "run_retried";
   if (

@@ -3,6 +3,7 @@ import type { Mutation } from "./mutation.ts";
 import { OPERATION_MUTATIONS } from "./operation-mutations.ts";
 import { REPLAY_MUTATIONS } from "./replay-mutations.ts";
 import { SCHEDULE_MUTATIONS } from "./schedule-mutations.ts";
+import { SEGMENT_MUTATIONS } from "./segment-mutations.ts";
 import { STORE_MUTATIONS } from "./store-mutations.ts";
 import { TALK_MUTATIONS } from "./talk-mutations.ts";
 import { TASK_MUTATIONS } from "./task-mutations.ts";
@@ -15,4 +16,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...TALK_MUTATIONS,
   ...OPERATION_MUTATIONS,
   ...SCHEDULE_MUTATIONS,
+  ...SEGMENT_MUTATIONS,
 ];

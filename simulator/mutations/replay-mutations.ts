@@ -72,4 +72,11 @@ export const REPLAY_MUTATIONS: readonly Mutation[] = [
     replace: "",
     caughtBy: "patches",
   },
+  {
+    name: "keeps a signal that was given back from a receive that waits for it",
+    file: "replay/context/branches.ts",
+    find: "  handOn(machine);\n",
+    replace: "",
+    caughtBy: "outputs",
+  },
 ];

@@ -23,20 +23,22 @@ export class Connection {
   readonly #lane: Lane;
   readonly #who: string;
   readonly #onUse: () => void;
+  readonly #packs: boolean;
   readonly #open = new Set<Call>();
   /** What waits for the network to come back while the connection is cut off. */
   #held: (() => void)[] | undefined;
 
-  constructor(store: SimStore, lane: Lane, who: string, onUse: () => void) {
+  constructor(store: SimStore, lane: Lane, who: string, packs: boolean, onUse: () => void) {
     this.#store = store;
     this.#lane = lane;
     this.#who = who;
+    this.#packs = packs;
     this.#onUse = onUse;
   }
 
   /** The store port through this connection. */
   port(): Store {
-    const { capabilities } = this.#store.memory;
+    const capabilities = { ...this.#store.memory.capabilities, segments: this.#packs };
     return storeOf((method, params) => this.#call(method, params), { capabilities, close: async () => {} });
   }
 

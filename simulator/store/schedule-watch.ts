@@ -95,7 +95,9 @@ export class ScheduleWatch {
 
   #redefined(storeAt: number, { id, definition, state, decided }: PutSchedule, account: Account): void {
     for (const { at, reason = "" } of decided) this.#missAll(account, at, reason);
-    this.#requireFates(id, account, storeAt - LATE_MS);
+    // From its next time on, everything is still to come, however late that is.
+    const next = state.nextAt ?? Number.POSITIVE_INFINITY;
+    this.#requireFates(id, account, Math.min(storeAt - LATE_MS, next - 1));
     account.from = definition?.paused ? undefined : (state.nextAt ?? undefined);
     // The clock may have been set back: what was not fired may come again.
     for (const [at, fate] of account.fates)

@@ -33,6 +33,7 @@ import type { Trace } from "../trace.ts";
 import { OperationWatch } from "./operation-watch.ts";
 import { Recorder } from "./recorder.ts";
 import { ScheduleWatch } from "./schedule-watch.ts";
+import { SegmentWatch } from "./segment-watch.ts";
 import { TalkWatch } from "./talk-watch.ts";
 import { TaskWatch } from "./task-watch.ts";
 
@@ -66,6 +67,7 @@ export class SimStore {
   readonly talkWatch: TalkWatch;
   readonly operationWatch: OperationWatch;
   readonly scheduleWatch: ScheduleWatch;
+  readonly segmentWatch: SegmentWatch;
   readonly time: SimTime;
   readonly dice: Dice;
   readonly trace: Trace;
@@ -99,6 +101,7 @@ export class SimStore {
     this.talkWatch = new TalkWatch(this.memory.state, trace);
     this.operationWatch = new OperationWatch(this.memory.state);
     this.scheduleWatch = new ScheduleWatch(this.memory.state);
+    this.segmentWatch = new SegmentWatch(this.memory.state, trace);
   }
 
   now(): number {
@@ -148,6 +151,7 @@ export class SimStore {
     this.taskWatch.note(this.time.elapsedMs, this.now(), who, method, params);
     this.talkWatch.note(this.time.elapsedMs, who, method, params);
     this.operationWatch.note(method);
+    this.segmentWatch.note(this.time.elapsedMs, who, method);
     // Only the work inside a transaction may fail.
     answer.catch((error: unknown) => {
       if (method !== "transact") this.complaints.push(`${method}: ${error}`);

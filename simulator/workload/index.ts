@@ -11,6 +11,7 @@ import { child } from "./child.ts";
 import { condition } from "./condition.ts";
 import { failure } from "./failure.ts";
 import { family } from "./family.ts";
+import { handover } from "./handover.ts";
 import { hearOut } from "./last-words.ts";
 import { mailbox } from "./mailbox.ts";
 import { once } from "./once.ts";
@@ -62,6 +63,7 @@ const KINDS: ReadonlyMap<string, OpKind<never>> = new Map<string, OpKind<never>>
     recall,
     sequel,
     condition,
+    handover,
   ].map((kind) => [kind.kind, kind as OpKind<never>]),
 );
 
@@ -73,7 +75,7 @@ const CHILDREN_MAX = [2, 1, 1, 0] as const;
 
 /** Children are small, and as runs that may be retried they have no races. */
 function settingsOfChild(settings: WorkloadSettings): WorkloadSettings {
-  const opWeights = { ...settings.opWeights, race: 0, mailbox: 0, approval: 0, sequel: 0 };
+  const opWeights = { ...settings.opWeights, race: 0, handover: 0, mailbox: 0, approval: 0, sequel: 0 };
   return { ...settings, opsMax: 4, opWeights };
 }
 

@@ -64,8 +64,8 @@ describe("the conformance suite notices a store that", () => {
 
 describe("the differential test notices a store that", () => {
   /**
-   * It does not look at text, sizes, hints, copies, packed copies, calls that overlap, how values are encoded, schedules and
-   * their leader, what is kept of workers, or what applications do.
+   * It does not look at text, sizes, hints, copies, packed copies, calls that overlap, how values are encoded, what is kept of workers, or
+   * what applications do. A store that gives no hint has the same contents, and its answers are the same: no number of seeds finds that.
    */
   const blindTo = [
     "texts",
@@ -83,11 +83,12 @@ describe("the differential test notices a store that", () => {
     "conversation races",
     "races for locks",
     "the lives of workers",
+    "hints about the leader",
   ];
   /** Where the search for each begins, so that it is short: see the mutations of the simulator. HOLDFAST_WRITE_SEEDS renews them. */
   const hintsFile = path.join(import.meta.dirname, "sabotages", "first-seeds.json");
   const hints: Record<string, number> = JSON.parse(readFileSync(hintsFile, "utf8"));
-  const visible = SABOTAGES.filter(({ noun, rare, silent }) => !rare && !silent && !blindTo.includes(noun));
+  const visible = SABOTAGES.filter(({ noun, rare }) => !rare && !blindTo.includes(noun));
 
   afterAll(() => {
     const inOrder = visible.flatMap(({ it }) => (hints[it] === undefined ? [] : [[it, hints[it]]]));
@@ -113,7 +114,8 @@ describe("the differential test", () => {
     async (it) => {
       const open = () => brokenMemory(SABOTAGES.find((sabotage) => sabotage.it === it)?.breaks);
       let parting: Parting | undefined;
-      for (let seed = 1_000; seed <= 1_300 && !parting; seed++) parting = await findParting(open, seed, 150, "runs");
+      for (let seed = 1; seed <= 60 && !parting; seed++) parting = await findParting(open, seed, 150, "runs");
+      expect(parting).toMatchObject({ oracleFault: false, failed: false });
       expect(parting?.calls.length).toBeLessThan(10);
     },
   );

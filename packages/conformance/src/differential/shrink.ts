@@ -3,40 +3,69 @@ import type { Call } from "./call.ts";
 import { type Parting, type TimedCall, tryCalls } from "./trial.ts";
 
 /**
- * Removes everything that is not needed for the stores to differ: calls first, then parts of calls. The rest may
- * contain nonsense (consuming a message that was never delivered). The memory store detects that, and it does not
- * count.
+ * Removes everything that is not needed for the stores to differ: calls first, then parts of calls, and again what has become
+ * needless by that. The rest may contain nonsense (consuming a message that was never delivered). The memory store detects that, and
+ * it does not count; nor does a store that fails instead of differing, since nonsense may be the reason.
  */
 export async function shrink(open: OpenStore, found: Parting, triesMax: number): Promise<Parting> {
   if (found.oracleFault) return found;
-  let best = found;
-  let tries = 0;
-  const parts = async (calls: readonly TimedCall[]): Promise<boolean> => {
-    if (tries++ >= triesMax) return false;
-    const parting = await tryCalls(open, calls, found.world);
-    if (!parting || parting.oracleFault) return false;
-    best = parting;
-    return true;
-  };
-  await removePieces(best.calls, parts);
-  for (let i = 0; i < best.calls.length; i++) {
-    for (const smaller of smallerCalls((best.calls[i] as TimedCall).call)) {
-      const calls = best.calls.map((timed, k) => (k === i ? { ...timed, call: smaller } : timed));
-      if (await parts(calls)) break;
-    }
+  const shrinking = new Shrinking(open, found, triesMax);
+  for (let before = Number.POSITIVE_INFINITY; shrinking.size < before; ) {
+    before = shrinking.size;
+    await shrinking.removeCalls();
+    await shrinking.removeParts();
   }
-  return best;
+  return shrinking.best;
 }
 
-/** Removes ever smaller pieces as long as the rest still fails. */
-async function removePieces<T>(items: readonly T[], fails: (items: readonly T[]) => Promise<boolean>): Promise<void> {
-  let kept = items;
-  for (let size = Math.ceil(kept.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
-    for (let from = kept.length - size; from > -size; from -= size) {
-      const rest = [...kept.slice(0, Math.max(0, from)), ...kept.slice(from + size)];
-      if (rest.length > 0 && (await fails(rest))) kept = rest;
+class Shrinking {
+  best: Parting;
+  readonly #open: OpenStore;
+  readonly #triesMax: number;
+  #tries = 0;
+
+  constructor(open: OpenStore, found: Parting, triesMax: number) {
+    this.#open = open;
+    this.best = found;
+    this.#triesMax = triesMax;
+  }
+
+  /** Calls, and the items of those that have several. */
+  get size(): number {
+    return this.best.calls.reduce((sum, { call }) => sum + 1 + itemsOf(call), 0);
+  }
+
+  /** Removes ever smaller pieces as long as the rest still shows it. A difference may also show earlier: what follows it is gone, too. */
+  async removeCalls(): Promise<void> {
+    for (let size = Math.ceil(this.best.calls.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
+      for (let from = this.best.calls.length - size; from > -size; from -= size) {
+        const { calls } = this.best;
+        const rest = [...calls.slice(0, Math.max(0, from)), ...calls.slice(Math.max(0, from + size))];
+        if (rest.length > 0 && rest.length < calls.length) await this.#shows(rest);
+      }
     }
   }
+
+  async removeParts(): Promise<void> {
+    for (let i = 0; i < this.best.calls.length; i++) {
+      for (const smaller of smallerCalls((this.best.calls[i] as TimedCall).call)) {
+        const calls = this.best.calls.map((timed, k) => (k === i ? { ...timed, call: smaller } : timed));
+        if (await this.#shows(calls)) break;
+      }
+    }
+  }
+
+  async #shows(calls: readonly TimedCall[]): Promise<boolean> {
+    if (this.#tries++ >= this.#triesMax) return false;
+    const parting = await tryCalls(this.#open, calls, this.best.world);
+    if (!parting || parting.oracleFault || parting.failed !== this.best.failed) return false;
+    this.best = parting;
+    return true;
+  }
+}
+
+function itemsOf(call: Call): number {
+  return smallerCalls(call).length;
 }
 
 /** For each item of a call, the same call with that item only. */

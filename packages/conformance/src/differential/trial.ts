@@ -7,6 +7,7 @@ import { isDecidable } from "./claim-call.ts";
 import { comparable, readContents } from "./contents.ts";
 import { Dice } from "./dice.ts";
 import { differenceOf, type ValueDifference } from "./difference.ts";
+import { type Footing, footingIn, refooted } from "./footing.ts";
 import { brokenInvariants } from "./invariants.ts";
 import { MAKERS, type Operation, type Subject } from "./operations.ts";
 import { debtKey } from "./talks/contents.ts";
@@ -15,10 +16,11 @@ import { brokenTaskSteps } from "./tasks/invariants.ts";
 import { Transcript } from "./transcript.ts";
 import { World } from "./world.ts";
 
-/** A call that was sent, and when. */
+/** A call that was sent, when, and what it was made from. */
 export interface TimedCall {
   readonly at: number;
   readonly call: Call;
+  readonly footing: Footing;
 }
 
 /** The point where a store differs from the memory store. */
@@ -28,6 +30,8 @@ export interface Parting {
   readonly what: string;
   /** The memory store refused the call or broke on it: that says nothing about the other store. */
   readonly oracleFault: boolean;
+  /** The other store threw. */
+  readonly failed: boolean;
   readonly world: World;
 }
 
@@ -44,11 +48,11 @@ export function tryOperations(
   return compareStores(open, new World(about === "conversations", about === "schedules"), steps);
 }
 
-/** Repeats calls that were made before, or some of them. */
+/** Repeats calls that were made before, or some of them, on the footing that they find. */
 export function tryCalls(open: OpenStore, calls: readonly TimedCall[], known: World): Promise<Parting | undefined> {
-  const steps = calls.map(({ at, call }) => (world: World): Call => {
+  const steps = calls.map(({ at, call, footing }) => (world: World): Call => {
     world.now = at;
-    return call;
+    return refooted(call, footing, footingIn(world));
   });
   return compareStores(open, known.again(), steps);
 }
@@ -68,7 +72,7 @@ async function compareStores(
       if (!call || !isDecidable(call, world) || startsPurged(call, world)) continue;
       await oracle.setClock?.(world.now);
       await tried.setClock(world.now);
-      calls.push({ at: world.now, call });
+      calls.push({ at: world.now, call, footing: footingIn(world) });
       const repeatable = isRepeatable(call, world);
       const difference = await compareCall(oracle, tried, call, world);
       if (difference) return { calls, ...difference, world };
@@ -87,18 +91,19 @@ async function compareCall(
   tried: StoreUnderTest,
   call: Call,
   world: World,
-): Promise<Pick<Parting, "what" | "oracleFault"> | undefined> {
+): Promise<Pick<Parting, "what" | "oracleFault" | "failed"> | undefined> {
   const transcript = new Transcript(world.names);
   const [expected, found] = await Promise.all([
     send(oracle.store, call),
     send(tried.store, withOwnNumbers(call, world)),
   ]);
-  if ("error" in expected) return { what: `the memory store refuses it: ${expected.error}`, oracleFault: true };
+  const ofOracle = (what: string) => ({ what: transcript.text(what), oracleFault: true, failed: false });
+  if ("error" in expected) return ofOracle(`the memory store refuses it: ${expected.error}`);
   const order = [expected, found].map((answer) => orderFault(call, answer, world)).find((fault) => fault !== undefined);
   const before = world.contents;
   world.note(await readContents(oracle.store, world.known));
   const broken = [...brokenInvariants(world.contents), ...brokenTaskSteps(before, world.contents, call)].join("; ");
-  if (broken !== "") return { what: transcript.text(`the memory store itself broke: ${broken}`), oracleFault: true };
+  if (broken !== "") return ofOracle(`the memory store itself broke: ${broken}`);
   const contents = await readContents(tried.store, world.known);
   noteDebtNumbers(contents.debts, world);
   const isPurged = (idKey: string): boolean => world.isPurged(idKey);
@@ -107,7 +112,8 @@ async function compareCall(
     differenceOf(comparable(world.contents, isPurged), comparable(contents, isPurged), "the contents");
   const failure = "error" in found ? `this store fails: ${found.error}` : undefined;
   const what = failure ?? order ?? (difference && describe(difference, transcript));
-  return what === undefined ? undefined : { what: transcript.text(what), oracleFault: false };
+  if (what === undefined) return undefined;
+  return { what: transcript.text(what), oracleFault: false, failed: failure !== undefined };
 }
 
 /** Stores number debts as they like: the same call, with the numbers of the other store. */

@@ -33,7 +33,7 @@ import { payloads } from "./payloads.ts";
 import { reading } from "./reading.ts";
 import { retention } from "./retention.ts";
 import { dueSchedules } from "./schedules/due.ts";
-import { leadership } from "./schedules/leadership.ts";
+import { leaderHints, leadership } from "./schedules/leadership.ts";
 import { schedulePuts } from "./schedules/puts.ts";
 import { segments } from "./segments.ts";
 import { starts } from "./starts.ts";
@@ -118,6 +118,7 @@ export const SUITES: readonly Suite[] = [
   dueSchedules,
   leadership,
   workerLog,
+  leaderHints,
   locks,
   lockEnds,
   lockRaces,

@@ -8,8 +8,6 @@ export interface Sabotage {
   readonly noun: string;
   /** Shows only after several rare calls on one run: random calls seldom come to that, the suite does. */
   readonly rare?: true;
-  /** Shows in hints alone, which random calls do not look at. */
-  readonly silent?: true;
   /** What stands in front of the calls of a store that works. */
   readonly breaks: (it: Saboteur) => StoreHooks;
 }

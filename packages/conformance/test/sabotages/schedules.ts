@@ -190,8 +190,7 @@ const LEADERS: readonly Sabotage[] = [
   },
   {
     it: "tells nobody that it has declared the leader dead",
-    noun: "the leader",
-    silent: true,
+    noun: "hints about the leader",
     breaks: (it) => ({
       "workers.sweep": async (params: SweepParams) => {
         const { leader } = it.state;

@@ -9,8 +9,9 @@ import {
   type LongRun,
   readSegments,
   type SegmentReports,
+  type SegmentSize,
   type SegmentsRead,
-  UNPACKED_MAX,
+  segmentSize,
 } from "./segments/segmented-history.ts";
 import { type GiveUp, type StorePatience, untilAnswered } from "./store-retry.ts";
 
@@ -57,7 +58,7 @@ export class HistoryReader {
 
 /** The events of one run. */
 export async function readWholeHistory(
-  ports: StorePatience & SegmentReports & { readonly store: Store },
+  ports: StorePatience & SegmentReports & SegmentSize & { readonly store: Store },
   run: LongRun,
   giveUp: GiveUp = () => ports.life?.over ?? false,
 ): Promise<HistoryEvent[]> {
@@ -70,8 +71,8 @@ export async function readWholeHistory(
 
 const NOTHING_PACKED: Omit<ReadHistory, "events"> = { packed: 0, edition: 0, damaged: false };
 
-function mayBePacked({ store }: { readonly store: Store }, { eventCount }: LongRun): boolean {
-  return eventCount > UNPACKED_MAX && store.capabilities.segments;
+function mayBePacked(ports: SegmentSize & { readonly store: Store }, { eventCount }: LongRun): boolean {
+  return eventCount > segmentSize(ports) && ports.store.capabilities.segments;
 }
 
 /** The beginning of a long history, as far as it is in segments. */

@@ -35,6 +35,8 @@ export interface PortsBundle {
   readonly onForgotten?: "fail" | "warn";
   /** The lease of workers whose options have none; tests need one that is longer than any duration. */
   readonly leaseMs?: number;
+  /** How many events a segment has, if not as many as have been measured to pay; the simulator packs short histories, too. */
+  readonly eventsPerSegment?: number;
   readonly telemetry?: Telemetry;
   /** Applied to every text of an error before it is stored, after credentials have been masked. */
   readonly redact?: (text: string) => string;

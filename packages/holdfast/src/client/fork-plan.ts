@@ -22,9 +22,9 @@ export interface ForkPlan {
   readonly timeoutMs: number | undefined;
 }
 
-export function planFork(origin: Origin, before: string | number): ForkPlan {
+export function planFork(origin: Origin, copied: number): ForkPlan {
   const { run, events } = origin;
-  const prefix = events.slice(0, cutAt(origin, before) - 1);
+  const prefix = events.slice(0, copied);
   requireNothingUndone(origin, prefix.length);
   const numberedFrom = prefix.reduce((most, { meta }) => Math.max(most, meta?.number ?? 0), 0);
   const timedOut = prefix.some(({ type }) => type === "deadline_reached");
@@ -33,7 +33,7 @@ export function planFork(origin: Origin, before: string | number): ForkPlan {
 }
 
 /** The first event that is not copied. */
-function cutAt({ run, events }: Origin, before: string | number): number {
+export function cutAt({ run, events }: Origin, before: string | number): number {
   if (typeof before === "number") {
     if (before <= events.length + 1) return before;
     throw refused(run, `before is ${before}, and may be 1 to ${events.length + 1}`, { before });

@@ -20,8 +20,9 @@ import type { Payload } from "../model/payload.ts";
 import type { NewRun, Run, RunRow } from "../model/run.ts";
 import type { RecordedEdit } from "../replay/history/edits.ts";
 import type { ClientCore } from "./client-core.ts";
-import { type ForkPlan, type Origin, planFork, requireEditable } from "./fork-plan.ts";
+import { cutAt, type ForkPlan, type Origin, planFork, requireEditable } from "./fork-plan.ts";
 import { OPERATOR_OPTIONS, type OperatorOptions } from "./operations.ts";
+import { type ForkIdentity, findFork } from "./same-fork.ts";
 
 /** How an op is to end in a fork, instead of being executed. */
 export type EditedOutcome = { readonly result: unknown } | { readonly error: unknown };
@@ -44,7 +45,8 @@ export interface ForkOptions extends OperatorOptions {
    */
   readonly edit?: Readonly<Record<string, EditedOutcome>>;
   /**
-   * The id of the fork. No run may have it, open or closed.
+   * The id of the fork. No run may have it, open or closed, except for this very fork, if it was made before: then the call gives
+   * that run. So a caller that has died, or was not answered, can repeat the call.
    * @defaultValue a new id
    */
   readonly id?: string;
@@ -89,28 +91,44 @@ export function checkForkOptions(options: unknown): void {
     throw invalidOption("fork", "before", "is missing. Pass the id of an op, or the number of an event");
 }
 
-/** Creates the fork, and returns its row. What the origin does meanwhile changes nothing, unless it begins to undo. */
-export async function forkRun({ core, options, read, checkInput }: Forking): Promise<RunRow> {
+/** The row of a fork, and whether this call has made it. */
+export interface Fork {
+  readonly run: Pick<RunRow, "id" | "runId" | "workflow">;
+  readonly created: boolean;
+}
+
+/** Creates the fork. What the origin does meanwhile changes nothing, unless it begins to undo. */
+export async function forkRun({ core, options, read, checkInput }: Forking): Promise<Fork> {
   const runId = core.newRunId(options.id);
   const given = options.input === undefined ? undefined : { value: await checkInput(options.input) };
+  const edits = encodedEdits(core, options);
   for (;;) {
     const run = await read();
     const origin: Origin = { run, events: await core.readHistory(run) };
-    const plan = planFork(origin, options.before);
+    const copied = cutAt(origin, options.before) - 1;
     const { codec } = core.ports;
     const input = given ? codec.encode(given.value, `input of workflow "${run.workflow}"`) : run.input;
+    // Before anything is refused: since it was made, its origin may have undone what it has.
+    const known = await knownFork(core, options, { origin: run, copied, input, edits });
+    if (known) return { run: known, created: false };
+    const plan = planFork(origin, copied);
+    for (const [op, outcome] of Object.entries(options.edit ?? {}))
+      requireEditable(origin, copied, op, "error" in outcome);
     const params = {
       origin: { namespace: run.namespace, runId: run.runId },
-      copied: plan.prefix.length,
+      copied,
       judged: run.eventCount,
       numberedFrom: plan.numberedFrom,
       run: newRun(run, plan, runId, options.id, input),
-      event: forkEvent(core, origin, plan, runId, options),
+      event: forkEvent(run, runId, edits, options),
     };
     const { outcome, run: row } = await core.untilNotBusy((store) => store.runs.fork(params));
-    if (outcome === "forked") return row as RunRow;
+    if (outcome === "forked") return { run: row as RunRow, created: true };
     if (outcome === "not_found") throw runNotFound(run.id, core.namespace);
-    if (outcome === "exists") throw alreadyExists(row as RunRow);
+    if (outcome !== "exists") continue;
+    const meanwhile = await knownFork(core, options, { origin: run, copied, input, edits });
+    if (!meanwhile) throw alreadyExists(row as RunRow);
+    return { run: meanwhile, created: false };
   }
 }
 
@@ -121,21 +139,32 @@ function newRun(origin: Run, plan: ForkPlan, runId: string, id: string | undefin
   return timeoutMs === undefined ? run : { ...run, timeoutMs };
 }
 
-function forkEvent(core: ClientCore, origin: Origin, plan: ForkPlan, seed: string, options: ForkOptions): EventDraft {
-  const { runId, id } = origin.run;
-  const meta = { forkedFrom: { runId, id }, seed, ...whoOf(options) };
+/** A fork without an id of its own is always another one. */
+async function knownFork(
+  core: ClientCore,
+  { id }: ForkOptions,
+  about: Omit<ForkIdentity, "id">,
+): Promise<Run | undefined> {
+  return id === undefined ? undefined : findFork(core, { id, ...about });
+}
+
+function encodedEdits({ ports: { codec, redact } }: ClientCore, options: ForkOptions): Payload | undefined {
   const edits = Object.entries(options.edit ?? {});
-  if (edits.length === 0) return { type: "run_forked", op: null, meta };
-  const { codec, redact } = core.ports;
+  if (edits.length === 0) return undefined;
   const recorded = edits.map(([op, outcome]): [string, RecordedEdit] => {
-    requireEditable(origin, plan.prefix.length, op, "error" in outcome);
     if (!("error" in outcome)) return [op, { result: outcome.result }];
     return [op, { error: toErrorRecord(outcome.error, { op, ...(redact ? { redact } : {}) }) }];
   });
-  return { type: "run_forked", op: null, payload: codec.encode(Object.fromEntries(recorded), "edits of a fork"), meta };
+  return codec.encode(Object.fromEntries(recorded), "edits of a fork");
+}
+
+function forkEvent({ runId, id }: Run, seed: string, edits: Payload | undefined, options: ForkOptions): EventDraft {
+  const meta = { forkedFrom: { runId, id }, seed, ...whoOf(options) };
+  const event: EventDraft = { type: "run_forked", op: null, meta };
+  return edits === undefined ? event : { ...event, payload: edits };
 }
 
 function alreadyExists({ id, runId, status }: RunRow): HoldfastError {
-  const message = `Run "${id}" already exists and is ${status}: a fork needs an id that no run has. Choose another one, or none.`;
+  const message = `Run "${id}" already exists and is ${status}: and is not this fork: a fork needs an id that no other run has. Choose another one, or none.`;
   return new HoldfastError("run_already_exists", message, { data: { id, runId, status } });
 }

@@ -307,14 +307,15 @@ export class RunHandle<T = unknown, M extends Offers = Offers> {
 
   /**
    * Starts a new run that begins with the events of this one up to a cut, as they are; from there on, it is executed. This run is
-   * not changed. Rejects with `fork_refused` if that is not possible, and with `run_already_exists` if a run has the id.
+   * not changed. Rejects with `fork_refused` if that is not possible, and with `run_already_exists` if another run has the id.
    */
   async fork(options: ForkOptions): Promise<RunHandle<T, M>> {
     this.#core.requireNoTransaction("fork");
     checkForkOptions(options);
     const checkInput = (input: unknown): Promise<unknown> => checkedInputOf(this.#expected, input);
-    const { id, runId, workflow } = await forkRun({ core: this.#core, options, read: () => this.#read(), checkInput });
-    return this.another(this.#core, id, { runId, workflow, created: true }, this.#expected) as RunHandle<T, M>;
+    const { run, created } = await forkRun({ core: this.#core, options, read: () => this.#read(), checkInput });
+    const { id, runId, workflow } = run;
+    return this.another(this.#core, id, { runId, workflow, created }, this.#expected) as RunHandle<T, M>;
   }
 
   /** The handle of another run. */

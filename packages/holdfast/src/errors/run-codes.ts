@@ -13,7 +13,8 @@ export const RUN_CODES = {
     group: "concurrency",
     caller: "conflict",
     kind: "BadRequest",
-    summary: 'A run with this id exists and the start asked to fail in that case (ifRunning or ifClosed "fail").',
+    summary:
+      'A run with this id exists and the start asked to fail in that case (ifRunning or ifClosed "fail"), or fork() was given an id that another run has.',
     advice: 'Use the existing run, choose another id, or start with "return", "replace" or "start".',
   },
   worker_not_found: {

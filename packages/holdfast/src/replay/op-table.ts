@@ -62,6 +62,9 @@ export class OpTable {
 
   /** The number that `reserve` will return. */
   peekReserved(fullName: string, isLeft: (op: string) => boolean): number {
+    // One that was left may not be any more: a fork of a fork decides anew.
+    const open = this.#left?.get(fullName)?.find((left) => !isLeft(opId(fullName, left)));
+    if (open !== undefined) return open;
     let number = this.#last(fullName) + 1;
     while (isLeft(opId(fullName, number))) number += 1;
     return number;
@@ -70,6 +73,14 @@ export class OpTable {
   /** Takes a number for an op that the code has yet to ask for. The ops before it that are left are asked for first. */
   reserve(fullName: string, isLeft: (op: string) => boolean): number {
     const number = this.peekReserved(fullName, isLeft);
+    if (number <= this.#last(fullName)) {
+      const left = this.#left?.get(fullName) ?? [];
+      this.#left?.set(
+        fullName,
+        left.filter((other) => other !== number),
+      );
+      return number;
+    }
     for (let left = this.#last(fullName) + 1; left < number; left++) {
       this.#left ??= new Map();
       this.#left.set(fullName, [...(this.#left.get(fullName) ?? []), left]);

@@ -253,18 +253,6 @@ describe("a fork", () => {
     expect(await fleet.result(fork)).toBe(2);
   });
 
-  test("refuses a second one of the same id, whatever has become of the first", async () => {
-    const order = workflow("order", async (ctx) => ctx.step("a", () => 1));
-    const fleet = await fleetWith(order);
-    const run = await fleet.client().start(order);
-    await fleet.result(run);
-    const fork = await run.fork({ before: "a", id: "f" });
-    const refusal = { code: "run_already_exists", data: { id: "f", runId: fork.runId } };
-    await expect(run.fork({ before: "a", id: "f" })).rejects.toMatchObject(refusal);
-    await fleet.result(fork);
-    await expect(run.fork({ before: "a", id: "f" })).rejects.toMatchObject(refusal);
-  });
-
   test("has a deadline of its own", async () => {
     const order = workflow({ name: "order", timeout: "1h" }, async (ctx) => {
       await ctx.step("a", () => 1);

@@ -112,6 +112,7 @@ describe("ctx.race", () => {
       await ctx.race({
         undone: (c) => c.step("undone", until, { compensate: () => {} }),
         plain: (c) => c.step("plain", until),
+        asleep: (c) => c.sleep("asleep", "1 day"),
         first: (c) => c.sleep("first", "1m"),
       });
       await ctx.sleep("more", "1h");
@@ -122,9 +123,37 @@ describe("ctx.race", () => {
     await fleet.clock.advance("2m");
     const losers = async () =>
       Object.fromEntries((await run.steps()).map(({ op, status, endedAt }) => [op, [status, endedAt !== undefined]]));
-    expect(await losers()).toMatchObject({ undone: ["canceled", true], plain: ["canceled", false] });
+    const canceled = { undone: ["canceled", true], plain: ["canceled", false], asleep: ["canceled", false] };
+    expect(await losers()).toMatchObject(canceled);
     await fleet.result(run);
-    expect(await losers()).toMatchObject({ undone: ["canceled", true], plain: ["canceled", false] });
+    expect(await losers()).toMatchObject(canceled);
+    const events = (await run.history()).map(({ type, op }) => `${type} ${op}`);
+    expect(events.filter((event) => / (?:undone|plain|asleep)$/.test(event)).sort()).toEqual([
+      "step_failed undone",
+      "step_started plain",
+      "step_started undone",
+      "timer_created asleep",
+    ]);
+  });
+
+  test("shows losers as canceled to other processes, too, as soon as nobody holds the run", async () => {
+    const race = workflow("race", async (ctx) => {
+      await ctx.race([(c) => c.sleep("long", "1 day"), (c) => c.sleep("short", "1m")]);
+      await ctx.step("check", () => seen());
+      await ctx.sleep("more", "1h");
+    });
+    const fleet = openFleet();
+    await fleet.worker({ workflows: [race] });
+    const other = fleet.client();
+    const statuses: unknown[] = [];
+    const seen = async (): Promise<void> => {
+      statuses.push((await other.get("r").steps()).find(({ op }) => op === "long")?.status);
+    };
+    const run = await fleet.client().start(race, undefined, { id: "r" });
+    await fleet.clock.advance("2m");
+    await seen();
+    await fleet.result(run);
+    expect(statuses).toEqual(["waiting", "canceled"]);
   });
 
   test("needs at least one branch", async () => {

@@ -21,6 +21,12 @@ const beat = (
     ...more,
   });
 
+const LEAVINGS: readonly ((t: Fixture, workerId: string) => Promise<unknown>)[] = [
+  (t, workerId) => beat(t, workerId, { draining: true }),
+  (t, workerId) => beat(t, workerId, { coordinates: false }),
+  (t, workerId) => t.store.workers.stop({ namespace: "default", workerId }),
+];
+
 export const leadership: Suite = {
   noun: "the leader",
   cases: {
@@ -67,26 +73,26 @@ export const leadership: Suite = {
       expect((await beat(t, first)).leads).toBeUndefined();
     },
 
-    "that a sweep declares dead steps down, and others are hinted": async (t) => {
+    "that a sweep declares dead steps down": async (t) => {
       const first = await t.worker({ coordinates: true });
       const second = await t.worker({ coordinates: true, leaseMs: 10 * LEASE_MS });
       await t.advance(LEASE_MS - 1);
       await t.sweep();
       expect(await leader(t)).toBe(first);
       await t.advance(1);
-      await expectHints(t, [{ type: "leaderless" }], () => t.sweep());
+      await t.sweep();
       expect(await leader(t)).toBeNull();
       expect((await beat(t, first)).leads).toBeUndefined();
       expect((await beat(t, second)).leads).toBeDefined();
       expect(await leader(t)).toBe(second);
     },
 
-    "whose process is gone steps down before its lease has expired, and others are hinted": async (t) => {
+    "whose process is gone steps down before its lease has expired": async (t) => {
       const first = await t.worker({ coordinates: true });
       const second = await t.worker({ coordinates: true });
       await t.sweep({ gone: [second] });
       expect(await leader(t)).toBe(first);
-      await expectHints(t, [{ type: "leaderless" }], () => t.sweep({ gone: [first] }));
+      await t.sweep({ gone: [first] });
       expect(await leader(t)).toBeNull();
     },
 
@@ -98,16 +104,12 @@ export const leadership: Suite = {
       expect(await leader(t)).toBe(first);
     },
 
-    "steps down when it drains, stops, or no longer coordinates, and others are hinted": async (t) => {
-      for (const leave of [
-        (workerId: string) => beat(t, workerId, { draining: true }),
-        (workerId: string) => beat(t, workerId, { coordinates: false }),
-        (workerId: string) => t.store.workers.stop({ namespace: "default", workerId }),
-      ]) {
+    "steps down when it drains, stops, or no longer coordinates": async (t) => {
+      for (const leave of LEAVINGS) {
         const first = await t.worker({ coordinates: true });
         const second = await t.worker({ coordinates: true });
         expect(await leader(t)).toBe(first);
-        await expectHints(t, [{ type: "leaderless" }], () => leave(first));
+        await leave(t, first);
         expect(await leader(t)).toBeNull();
         expect((await beat(t, second)).leads).toBeDefined();
         await t.store.workers.stop({ namespace: "default", workerId: second });
@@ -129,6 +131,31 @@ export const leadership: Suite = {
         ),
       );
       expect(beats.filter(({ leads }) => leads !== undefined)).toHaveLength(1);
+    },
+  },
+};
+
+/** The hint that there is no leader, so that another worker takes its place at once. */
+export const leaderHints: Suite = {
+  noun: "hints about the leader",
+  cases: {
+    "a sweep that declares the leader dead hints others": async (t) => {
+      await t.worker({ coordinates: true });
+      await t.advance(LEASE_MS);
+      await expectHints(t, [{ type: "leaderless" }], () => t.sweep());
+    },
+
+    "a sweep hints others of a leader whose process is gone": async (t) => {
+      const first = await t.worker({ coordinates: true });
+      await expectHints(t, [{ type: "leaderless" }], () => t.sweep({ gone: [first] }));
+    },
+
+    "a leader that drains, stops, or no longer coordinates hints others": async (t) => {
+      for (const leave of LEAVINGS) {
+        const first = await t.worker({ coordinates: true });
+        expect(await leader(t)).toBe(first);
+        await expectHints(t, [{ type: "leaderless" }], () => leave(t, first));
+      }
     },
   },
 };

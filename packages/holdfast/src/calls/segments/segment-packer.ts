@@ -8,10 +8,8 @@ import type { Segment } from "../../model/segment.ts";
 import type { Timer } from "../../ports/clock.ts";
 import type { PortsBundle } from "../ports-bundle.ts";
 import { packSegment } from "./segment-format.ts";
-import { type LongRun, UNPACKED_MAX } from "./segmented-history.ts";
+import { type LongRun, segmentSize } from "./segmented-history.ts";
 
-/** Measured: half as many events are read a tenth slower, and twice as many hardly any faster. */
-const EVENTS_PER_SEGMENT = 500;
 /** Where events are larger than 8 KiB on average, their bytes take the time and not their number: they are left as they are. */
 const PAYLOAD_BYTES_MAX = 4 * 1024 * 1024;
 const SEGMENTS_PER_CALL = 10;
@@ -45,7 +43,7 @@ export class SegmentPacker {
   /** Packs what is not packed yet, if it is much. */
   offer(run: LongRun, history: ReadHistory): void {
     if (this.#closed || !this.#ports.store.capabilities.segments) return;
-    if (history.events.length - history.packed <= UNPACKED_MAX) return;
+    if (history.events.length - history.packed <= segmentSize(this.#ports)) return;
     this.#jobs.push({ run, ...history });
     if (!this.#working) void this.#work();
   }
@@ -86,14 +84,15 @@ export class SegmentPacker {
     if (!begin) return;
     const { store } = this.#ports;
     const { namespace, runId } = run;
+    const size = segmentSize(this.#ports);
     const segments: Segment[] = [];
     let from = begin.packed;
     for (let more = true; more && !this.#closed; ) {
       await this.#pause();
-      const stretch = events.slice(from, from + EVENTS_PER_SEGMENT);
-      more = stretch.length === EVENTS_PER_SEGMENT && payloadBytes(stretch) <= PAYLOAD_BYTES_MAX && !this.#closed;
+      const stretch = events.slice(from, from + size);
+      more = stretch.length === size && payloadBytes(stretch) <= PAYLOAD_BYTES_MAX && !this.#closed;
       if (more) segments.push(packSegment(stretch));
-      from += EVENTS_PER_SEGMENT;
+      from += size;
       if (segments.length === 0 || (more && segments.length < SEGMENTS_PER_CALL)) continue;
       const { added } = await store.segments.addIfCurrent({
         namespace,

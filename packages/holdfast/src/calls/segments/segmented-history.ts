@@ -10,8 +10,8 @@ import type { RunSegments } from "../../ports/store.ts";
 import type { Telemetry } from "../../ports/telemetry.ts";
 import { type SegmentFault, unpackSegment } from "./segment-format.ts";
 
-/** A shorter history is not worth the question whether it has segments. */
-export const UNPACKED_MAX = 500;
+/** Measured: half as many events are read a tenth slower, and twice as many hardly any faster. */
+const EVENTS_PER_SEGMENT = 500;
 const SEGMENTS_PER_PAGE = 20;
 
 export type LongRun = Pick<Run, "namespace" | "runId" | "eventCount">;
@@ -28,6 +28,15 @@ export interface SegmentsRead {
 export interface SegmentReports {
   readonly log?: Logger;
   readonly telemetry?: Telemetry;
+}
+
+export interface SegmentSize {
+  readonly eventsPerSegment?: number;
+}
+
+/** A history that has no more events than one segment is not worth the question whether it has any. */
+export function segmentSize({ eventsPerSegment = EVENTS_PER_SEGMENT }: SegmentSize): number {
+  return eventsPerSegment;
 }
 
 export async function readSegments(

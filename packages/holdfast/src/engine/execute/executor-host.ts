@@ -39,6 +39,8 @@ export interface ExecutorHost {
   readonly lease: Lease;
   readonly inbox: InboxReader;
   readonly store: Store;
+  /** All of the ports, for what reads a history. */
+  readonly ports: PortsBundle;
   readonly steps: StepInterceptor | undefined;
   readonly telemetry: Telemetry | undefined;
   readonly stretches: Stretches | undefined;
@@ -131,6 +133,7 @@ export function executorHost(parts: Parts): ExecutorHost {
     lease,
     inbox,
     store,
+    ports,
     steps,
     telemetry,
     stretches: telemetry && new Stretches(clock, telemetry),

@@ -29,7 +29,7 @@ export interface Resumption {
 /** Takes back the last turns of one live run: restores the run as it was before them. May happen several times. */
 export class Rewind {
   readonly #run: Pick<Run, "namespace" | "runId">;
-  readonly #host: Pick<ExecutorHost, "clock" | "random" | "store" | "log">;
+  readonly #host: Pick<ExecutorHost, "clock" | "random" | "store" | "log" | "ports">;
   readonly #machineFor: (history: readonly HistoryEvent[]) => Machine;
   /** The durable history, once it has been read: it may be needed again. */
   #durable: HistoryEvent[] | undefined;
@@ -95,7 +95,7 @@ function isResult({ type, meta }: HistoryEvent): boolean {
  * The durable part of a run that is held here: its history, unless already known, and the messages after the given number.
  */
 async function readBack(
-  host: Pick<ExecutorHost, "clock" | "random" | "store">,
+  host: Pick<ExecutorHost, "clock" | "random" | "store" | "ports">,
   run: Pick<Run, "namespace" | "runId" | "eventCount"> & { readonly history: HistoryEvent[] | undefined },
   after: number,
   giveUp: () => boolean,
@@ -103,7 +103,7 @@ async function readBack(
   const { namespace, runId } = run;
   const inbox = (): Promise<readonly Message[]> => host.store.inbox.read({ runs: [{ namespace, runId, after }] });
   const [history, messages] = await Promise.all([
-    run.history ?? readWholeHistory(host, run, giveUp),
+    run.history ?? readWholeHistory(host.ports, run, giveUp),
     untilAnswered(host, inbox, giveUp),
   ]);
   return { history, messages };

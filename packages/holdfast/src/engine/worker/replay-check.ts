@@ -74,12 +74,12 @@ export class ReplayCheck {
   }
 
   async #check({ namespace, runId, workflow, version }: Run): Promise<void> {
-    const { clock, random, store, telemetry } = this.#ports;
+    const { store, telemetry } = this.#ports;
     const code = this.#registry.code(workflow, version);
     const [run] = await store.runs.read({ runs: [{ namespace, runId }] });
     const end = run ? ENDS[run.status] : undefined;
     if (!code || !run || end === undefined) return;
-    const history = await readWholeHistory({ clock, random, store }, run, () => true);
+    const history = await readWholeHistory(this.#ports, run, () => true);
     // Its code was never called: calling it now would say nothing about that history.
     if (history.some(({ meta }) => meta?.neverCalled)) return;
     const fault = await this.#faultOf(run, code, history, end);

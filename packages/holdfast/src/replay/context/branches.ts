@@ -4,6 +4,7 @@ import { describeValue, isInstance, readText } from "../../errors/safe-read.ts";
 import { shownValue } from "../../errors/shown-value.ts";
 import { bugIn, reportLostBug } from "../code/workflow-bug.ts";
 import type { MachineInside } from "../machine-inside.ts";
+import { handOn } from "../ops/receive.ts";
 import { cancelScope } from "./cancellation.ts";
 import { type Branch, type Branches, ContinueAsNew, type ParallelOptions } from "./context.ts";
 import { Scope } from "./scope.ts";
@@ -154,4 +155,5 @@ function cancelAll(machine: MachineInside, scoped: readonly ScopedBranch[], exce
     if (branch === except || !branch.scope.open) continue;
     cancelScope(machine, branch.scope, new HoldfastError("op_canceled", `Canceled: ${why}.`));
   }
+  handOn(machine);
 }

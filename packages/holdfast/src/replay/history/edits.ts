@@ -31,32 +31,31 @@ interface Edit {
 
 export class Edits {
   readonly #edits = new Map<string, Edit>();
-  /** Ops that were edited in this history. */
-  readonly #delivered = new Set<string>();
+  /** What each fork of this history has decided, and from which event on that counts: until the next fork. */
+  readonly #decided: { readonly from: number; readonly ops: ReadonlySet<string> }[] = [];
 
   /** Those of the last fork that were not delivered yet. Throws if they cannot be read. */
   constructor(history: readonly HistoryEvent[], codec: Codec) {
     for (const event of history) {
       if (event.type === "run_forked") this.#add(event, codec);
-      else if (event.meta?.edited) this.#used(opOf(event) as string);
+      else if (event.meta?.edited) this.#edits.delete(opOf(event) as string);
     }
   }
 
   /** Those of an earlier fork were for that one. */
-  #add({ payload }: HistoryEvent, codec: Codec): void {
+  #add({ seq, payload }: HistoryEvent, codec: Codec): void {
     this.#edits.clear();
     const edits = payload === undefined ? {} : (codec.decode(payload) as RecordedEdits);
     for (const [op, edit] of Object.entries(edits)) this.#edits.set(op, encoded(op, edit, codec));
+    this.#decided.push({ from: seq, ops: new Set(this.#edits.keys()) });
   }
 
-  #used(op: string): void {
-    this.#edits.delete(op);
-    this.#delivered.add(op);
-  }
-
-  /** Whether the outcome of the op is decided, delivered or not. */
-  decides(op: string): boolean {
-    return this.#edits.has(op) || this.#delivered.has(op);
+  /**
+   * Whether the outcome of the op was decided, delivered or not, when that event was recorded. Which number a signal got depends on it,
+   * and must not on what a later fork has decided, or leaves open again.
+   */
+  decides(op: string, seq: number): boolean {
+    return this.#decided.findLast(({ from }) => from < seq)?.ops.has(op) ?? false;
   }
 
   has(op: string): boolean {

@@ -23,6 +23,9 @@ import { receivedValue, type SignalWitness } from "./signal-buffer.ts";
 
 type Receiving = Pick<MachineInside, "signals" | "ops" | "edits">;
 
+/** What comes now is recorded behind every fork. */
+const NOW = Number.POSITIVE_INFINITY;
+
 const RECEIVE_OPTIONS = { timeout: checkedLater };
 
 export const RECEIVE: OpModule = {
@@ -78,7 +81,7 @@ export function addressed(machine: Receiving, draft: EventDraft): EventDraft {
   const waiting = machine.signals.firstWaiting(name);
   const receive = waiting
     ? opNumber(waiting.id)
-    : machine.ops.peekReserved(RECEIVE_PREFIX + name, (id) => isDecided(machine, id));
+    : machine.ops.peekReserved(RECEIVE_PREFIX + name, (id) => isDecided(machine, id, NOW));
   return receive === 1 ? draft : { ...draft, meta: { ...draft.meta, receive } };
 }
 
@@ -94,7 +97,7 @@ export function receiveSignal(
   if (event.meta?.edited) return { op: ops.get(opOf(event)), id: opOf(event) as string };
   const name = event.op as string;
   const op = signals.firstWaiting(name);
-  const number = op ? opNumber(op.id) : ops.reserve(RECEIVE_PREFIX + name, (id) => isDecided(machine, id));
+  const number = op ? opNumber(op.id) : ops.reserve(RECEIVE_PREFIX + name, (id) => isDecided(machine, id, event.seq));
   signals.receive(event, number, machine);
   return { op, id: receiveId(name, number) };
 }
@@ -105,9 +108,25 @@ export function valueFor({ scope }: Op, { op, meta, payload }: HistoryEvent, mac
   return machine.signals.take(op as string, machine.codec, scope);
 }
 
-/** Whoever forked the run has decided how it ends: no signal is for it. */
-function isDecided({ edits }: Receiving, id: string): boolean {
-  return edits?.decides(id) ?? false;
+/**
+ * Signals that were given back go to receives that wait for them, in the turn in which that happened: which it is follows from
+ * history, so there is no event of its own.
+ */
+export function handOn(machine: MachineInside): void {
+  for (const op of machine.signals.waitingInVain()) {
+    const name = op.signalName as string;
+    const number = machine.signals.firstNumber(name);
+    // A signal that has a later number is kept for that receive, because those before it are decided.
+    if (number === undefined || number >= machine.ops.nextNumber(RECEIVE_PREFIX + name)) continue;
+    if (isDecided(machine, op.id, machine.seenSeq)) continue;
+    machine.release(op);
+    op.resolve(taken(machine, name, op.scope));
+  }
+}
+
+/** Whoever forked the run had decided how it ends when that event was recorded: no signal is for it. */
+function isDecided({ edits }: Receiving, id: string, seq: number): boolean {
+  return edits?.decides(id, seq) ?? false;
 }
 
 function taken(machine: MachineInside, name: string, receiver: Scope): Promise<unknown> {

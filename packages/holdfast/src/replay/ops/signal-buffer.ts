@@ -49,7 +49,7 @@ export class SignalBuffer {
     const signal = { number, messageId: event.meta?.messageId ?? "", payload: event.payload ?? EMPTY_PAYLOAD };
     this.#signals ??= new Map();
     const buffered = this.#signals.get(name);
-    if (buffered) buffered.push(signal);
+    if (buffered) insert(buffered, signal);
     else this.#signals.set(name, [signal]);
     const waiting = this.#waiting?.get(name);
     if (waiting !== undefined && waiting.length > 1) this.#doubt(name, waiting, witness);
@@ -58,6 +58,12 @@ export class SignalBuffer {
   /** The receive that gets the next signal of that name. */
   firstWaiting(name: string): Op | undefined {
     return this.#waiting?.get(name)?.[0]?.op;
+  }
+
+  /** The receives that wait although there are signals of their name, the first of each name first. */
+  waitingInVain(): Op[] {
+    if (!this.#waiting?.size || !this.#signals?.size) return [];
+    return [...this.#signals.keys()].flatMap((name) => (this.#waiting?.get(name) ?? []).map(({ op }) => op));
   }
 
   /**
@@ -103,7 +109,10 @@ export class SignalBuffer {
     this.#takenThisTurn = undefined;
   }
 
-  /** A signal that a branch took in the same turn in which it lost was not received: it goes back to the front. */
+  /**
+   * A signal that a branch took in the same turn in which it lost was not received: it goes back to the front. When all that have
+   * lost are canceled, it is handed on to a receive that waits by then (`handOn` in receive.ts).
+   */
   giveBack(scope: Scope): void {
     const kept: TakenSignal[] = [];
     for (const taken of this.#takenThisTurn?.reverse() ?? NONE) {
@@ -142,6 +151,13 @@ export class SignalBuffer {
       signals.map(({ messageId, payload }) => ({ name, messageId, payload: asWrittenToday(codec, payload) })),
     );
   }
+}
+
+/** Usually behind all others. In a fork of a fork a signal may have come for a later receive before. */
+function insert(buffered: BufferedSignal[], signal: BufferedSignal): void {
+  const isLast = (buffered.at(-1)?.number ?? 0) <= signal.number;
+  const place = isLast ? buffered.length : buffered.findIndex(({ number }) => number > signal.number);
+  buffered.splice(place, 0, signal);
 }
 
 /** An empty payload was stored by an earlier version, where it meant null. */
