@@ -173,6 +173,7 @@ export type {
   DeliverMessagesResult,
   DeliverOutcome,
   DropSegmentsParams,
+  DuePosition,
   DueSchedulesParams,
   DueSchedulesResult,
   ExpiredTasksResult,

@@ -157,7 +157,9 @@ test("the leader reads the schedules that are due, however many there are", asyn
   await database.sql(
     `update ${database.name("schedules")} set next_at = i from generate_series(1, 5) i where id = 's' || i`,
   );
-  await expectFew(call("due_schedules", 1), [3], 60);
+  await expectFew(call("due_schedules", 4), [3, Number.MIN_SAFE_INTEGER, "", ""], 60);
+  await database.sql(`update ${database.name("schedules")} set next_at = 7 where waits = 0`);
+  await expectFew(call("due_schedules", 4), [3, 7, "default", "s5000"], 60);
 });
 
 test("a purge reads what it deletes, once for each lane and status", async () => {

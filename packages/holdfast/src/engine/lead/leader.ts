@@ -6,14 +6,14 @@
  * (hint, or every five seconds), and looks at what its heartbeats say. Where there are no schedules it makes no calls.
  */
 import { EarliestTimer } from "../../calls/earliest-timer.ts";
-import { isTransient } from "../../calls/store-retry.ts";
+import { isTransient, lockedMs } from "../../calls/store-retry.ts";
 import type { Hint } from "../../ports/notifier.ts";
 import type { ScheduleOutlook } from "../../ports/store.ts";
 import { passSchedules, type SchedulePassParams } from "./schedule-pass.ts";
 
 /** How often to look whether runs have ended that buffered times wait for, in case no hint announced it. */
 const WAITING_MS = 5_000;
-/** Where a time has come by our estimate of the store's clock, or could not be dealt with just now: how soon to look again. */
+/** Where a time has come by our estimate of the store's clock: how soon to look again. */
 const EARLY_MS = 20;
 /** After a failure. */
 const OUTAGE_MS = 1_000;
@@ -33,6 +33,8 @@ export class Leader {
   #passing = false;
   #again = false;
   #awaited: ReadonlySet<string> = new Set();
+  /** How many passes in a row have left something undone. */
+  #leaving = 0;
   /** Runs that have ended during a pass: it may turn out that they are awaited. */
   readonly #ended = new Set<string>();
 
@@ -76,10 +78,13 @@ export class Leader {
   }
 
   #expect({ nextAt, waiting }: ScheduleOutlook): void {
-    if (!this.#running || !this.#leading) return;
     const aheadMs = nextAt === null ? null : nextAt - this.#params.storeTime.now();
-    if (aheadMs !== null) this.#timer.ringIn(aheadMs > 0 ? aheadMs : EARLY_MS);
-    if (waiting) this.#timer.ringIn(WAITING_MS);
+    if (aheadMs !== null) this.#ringIn(aheadMs > 0 ? aheadMs : EARLY_MS);
+    if (waiting) this.#ringIn(WAITING_MS);
+  }
+
+  #ringIn(delayMs: number): void {
+    if (this.#running && this.#leading) this.#timer.ringIn(delayMs);
   }
 
   /** Passes until nothing is left to do now; one at a time. */
@@ -103,13 +108,15 @@ export class Leader {
   async #pass(): Promise<void> {
     const { log } = this.#params;
     try {
-      const result = await passSchedules(this.#params);
+      const result = await passSchedules(this.#params, () => this.#running && this.#leading);
       this.#awaited = new Set(result.awaited);
       this.#again ||= result.more || result.awaited.some((runId) => this.#ended.has(runId));
       this.#expect(result);
+      this.#leaving = result.left ? this.#leaving + 1 : 0;
+      if (result.left) this.#ringIn(lockedMs(this.#params.random, this.#leaving));
     } catch (error) {
       if (!isTransient(error)) log.error({ error: String(error) }, "firing schedules failed; trying again");
-      if (this.#running && this.#leading) this.#timer.ringIn(OUTAGE_MS);
+      this.#ringIn(OUTAGE_MS);
     }
   }
 }
