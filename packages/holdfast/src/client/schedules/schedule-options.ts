@@ -65,7 +65,8 @@ export interface CatchUpOptions {
    */
   readonly max?: number;
   /**
-   * Only times that were missed no longer ago than this. At least 10 s.
+   * Only times that were missed no longer ago than this. At least 1 min, and longer than the lease of your workers: a leader that
+   * dies is replaced within its lease.
    * @defaultValue no limit
    */
   readonly window?: Duration;

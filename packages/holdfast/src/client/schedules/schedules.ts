@@ -4,10 +4,10 @@ import type { AnyWorkflow } from "../../define/definitions.ts";
 import { HoldfastError } from "../../errors/holdfast-error.ts";
 import { checkOptions, invalidOption, requireOptions } from "../../errors/option-checks.ts";
 import type { ScheduleTimes } from "../../model/calendar-spec.ts";
-import type { PutScheduleOutcome, ScheduleRef } from "../../ports/store.ts";
+import type { ScheduleRef } from "../../ports/store.ts";
 import type { RunPage } from "../list-runs.ts";
 import type { RunHandle } from "../run-handle.ts";
-import { firstState, readSchedule, storeNow } from "./schedule-change.ts";
+import { firstState, putSchedule, readSchedule, storeNow } from "./schedule-change.ts";
 import { type DefinedSchedule, defined, noteWorkflow } from "./schedule-definition.ts";
 import { ScheduleHandle, type ScheduleHost, type ScheduleRunsOptions } from "./schedule-handle.ts";
 import {
@@ -51,14 +51,9 @@ export class Schedules {
     const made = await defined(core, known, options);
     const state = firstState(made, await storeNow(core));
     const put = { namespace, id, revision: null, next: core.newId(), ...made, state, decided: [], starts: [] };
-    let sends = 0;
-    const { outcome } = await core.untilNotBusy(async (store) => {
-      sends += 1;
-      const { outcomes } = await store.schedules.putIfRevision({ puts: [put], announce: true });
-      return outcomes[0] as PutScheduleOutcome;
-    });
+    const { outcome, sends } = await putSchedule(core, put);
     // An earlier send whose answer was lost may have created it, and the leader has fired it since.
-    if (outcome === "written" || (sends > 1 && (await this.#isSame(put)))) {
+    if (outcome.outcome === "written" || (sends > 1 && (await this.#isSame(put)))) {
       noteWorkflow(this.#host, options.workflow);
       return this.get(id);
     }
