@@ -1,8 +1,8 @@
 /** A worker process that fires schedules and executes their runs. It dies on command: at once, or around its next call of a name. */
 import process from "node:process";
-import { silentLogger } from "holdfast";
+import { isHoldfastError, silentLogger } from "holdfast";
 import { type Store, type StoreMethod, storeAround } from "holdfast/adapter";
-import { openTortureClient, type Place } from "../torture-client.ts";
+import { openTortureClient, type Place, type TortureClient } from "../torture-client.ts";
 import { DEFINITIONS, foreign } from "./beats.ts";
 
 export interface BeatSetup {
@@ -40,7 +40,19 @@ process.on("disconnect", () => process.exit(0));
 process.on("message", (message) => {
   doom = message as Doom;
 });
-const { client } = await openTortureClient(setup.place, { log: silentLogger, wrap: mortal });
+/** The server may be down, on purpose. */
+async function connected(): Promise<TortureClient> {
+  for (;;) {
+    try {
+      return await openTortureClient(setup.place, { log: silentLogger, wrap: mortal });
+    } catch (error) {
+      if (!isHoldfastError(error, "store_unavailable")) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+}
+
+const { client } = await connected();
 const worker = client.worker({
   workflows: [...DEFINITIONS, foreign],
   name: setup.name,

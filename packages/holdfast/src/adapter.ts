@@ -90,6 +90,7 @@ export {
   type PlacedPayload,
   payloadPage,
 } from "./model/payload-place.ts";
+export type { RetentionRules } from "./model/retention.ts";
 export {
   CLOSED_STATUSES,
   type ClosedStatus,
@@ -116,6 +117,7 @@ export {
   type ScheduleState,
   scheduledId,
   scheduledRunId,
+  scheduleIdOf,
 } from "./model/schedule.ts";
 export type { Segment } from "./model/segment.ts";
 export type { Stored, Whole } from "./model/stored.ts";
@@ -176,6 +178,7 @@ export type {
   DuePosition,
   DueSchedulesParams,
   DueSchedulesResult,
+  EndPosition,
   ExpiredTasksResult,
   FinishOutcome,
   FinishTask,
@@ -190,6 +193,7 @@ export type {
   HistoryStore,
   InboxStore,
   Leader,
+  LeaderOutlook,
   ListedError,
   ListedRun,
   ListLocksParams,
@@ -200,6 +204,7 @@ export type {
   LockAsk,
   LockStore,
   NamespacePair,
+  NamespaceRetention,
   NamespaceStore,
   NewAsk,
   NewReply,
@@ -238,6 +243,7 @@ export type {
   ReplyState,
   ResumeOutcome,
   ResumeParams,
+  RetentionStore,
   RunCommit,
   RunFilter,
   RunRef,

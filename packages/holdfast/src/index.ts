@@ -23,6 +23,7 @@ export type { OpOrigin } from "./client/op-times.ts";
 export type { OperatorOptions } from "./client/operations.ts";
 export type { ReencodeOptions, ReencodeProgress } from "./client/reencode.ts";
 export type { ResultOptions } from "./client/result-options.ts";
+export type { Retention, RetentionOptions } from "./client/retention.ts";
 export type { RunHandle, SignalArguments } from "./client/run-handle.ts";
 export type { EventView, ParentName, RunDescription, RunSummary } from "./client/run-view.ts";
 export type { ScheduleHandle, ScheduleRunsOptions } from "./client/schedules/schedule-handle.ts";

@@ -165,12 +165,12 @@ test("the leader reads the schedules that are due, however many there are", asyn
 test("a purge reads what it deletes, once for each lane and status", async () => {
   const purge = (statuses: readonly string[], limit: number, runIds?: readonly string[]) => [
     ...["default", 90_000, binary.textArray(statuses)],
-    ...[runIds ? binary.uuidArray(runIds) : null, limit],
+    ...[runIds ? binary.uuidArray(runIds) : null, limit, false, Number.MIN_SAFE_INTEGER, idOf(0)],
   ];
-  await expectFew(call("purge_runs", 5), purge(["completed"], 10), 200);
-  await expectFew(call("purge_runs", 5), purge(CLOSED_STATUSES, 10), 300);
-  await expectFew(call("purge_runs", 5), purge(["canceled", "continued"], 10), 10);
-  await expectFew(call("purge_runs", 5), purge(CLOSED_STATUSES, 10, [idOf(61_000), idOf(62_000)]), 150);
+  await expectFew(call("purge_runs", 8), purge(["completed"], 10), 200);
+  await expectFew(call("purge_runs", 8), purge(CLOSED_STATUSES, 10), 300);
+  await expectFew(call("purge_runs", 8), purge(["canceled", "continued"], 10), 10);
+  await expectFew(call("purge_runs", 8), purge(CLOSED_STATUSES, 10, [idOf(61_000), idOf(62_000)]), 150);
 });
 
 const LISTS: readonly (readonly [string, Partial<ListRunsParams>, number])[] = [

@@ -1,4 +1,10 @@
-import type { HeartbeatParams, PutSchedule, PutSchedulesParams, SweepParams } from "holdfast/adapter";
+import type {
+  DueSchedulesParams,
+  HeartbeatParams,
+  PutSchedule,
+  PutSchedulesParams,
+  SweepParams,
+} from "holdfast/adapter";
 import type { Sabotage, Saboteur } from "./saboteur.ts";
 
 const recordOf = (it: Saboteur, { namespace, id }: Pick<PutSchedule, "namespace" | "id">) =>
@@ -143,6 +149,13 @@ const DUE: readonly Sabotage[] = [
     noun: "due schedules",
     breaks: (it) => ({ "schedules.due": async (params) => ({ ...(await it.schedules.due(params)), more: false }) }),
   },
+  {
+    it: "begins with the first due schedules, whatever the position to go on from",
+    noun: "due schedules",
+    breaks: (it) => ({
+      "schedules.due": ({ after: _after, ...params }: DueSchedulesParams) => it.schedules.due(params),
+    }),
+  },
 ];
 
 const LEADERS: readonly Sabotage[] = [
@@ -191,6 +204,7 @@ const LEADERS: readonly Sabotage[] = [
   {
     it: "tells nobody that it has declared the leader dead",
     noun: "the leader",
+    rare: true,
     breaks: (it) => ({
       "workers.sweep": async (params: SweepParams) => {
         const { leader } = it.state;

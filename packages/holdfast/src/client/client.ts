@@ -32,6 +32,7 @@ import { isDueAtOnce, type KnownWorkflows, newRun, requireStarted, startedRun } 
 import { purgeEnded } from "./purge.ts";
 import { REENCODE_OPTIONS, type ReencodeOptions, type ReencodeProgress, reencodeStored } from "./reencode.ts";
 import { RESULT_LOOK_MS, ResultWaiter } from "./result-waiter.ts";
+import { Retention } from "./retention.ts";
 import { RunHandle, type StartedRun } from "./run-handle.ts";
 import { Schedules } from "./schedules/schedules.ts";
 import { prepareSignal } from "./signals.ts";
@@ -68,6 +69,8 @@ export class Client {
   readonly schedules: Schedules;
   /** Locks: who holds them, and who waits. */
   readonly locks: Locks;
+  /** How long runs are kept once they have ended. */
+  readonly retention: Retention;
   /** Which other namespaces may reach the runs of this one. */
   readonly namespaces: Namespaces;
   readonly #core: ClientCore;
@@ -104,6 +107,7 @@ export class Client {
     this.workers = new Workers(this.#core);
     this.tasks = new Tasks(this.#core);
     this.locks = new Locks(this.#core);
+    this.retention = new Retention(this.#core);
     this.namespaces = new Namespaces(this.#core);
     this.schedules = new Schedules({
       core: this.#core,

@@ -3,6 +3,7 @@ import { deadlineFrom, dueTime, firstDueTime, isDue } from "../model/decisions/d
 import { creationTime, startTime } from "../model/decisions/start.ts";
 import type { HistoryEvent } from "../model/event.ts";
 import type { Message, ReplyAddress } from "../model/message.ts";
+import type { RetentionRules } from "../model/retention.ts";
 import { isClosed, type NewRun, type Run, type RunRow } from "../model/run.ts";
 import type { Schedule, ScheduleDecision } from "../model/schedule.ts";
 import type { VersionRow } from "../model/version-row.ts";
@@ -88,6 +89,8 @@ export interface MemoryState {
   readonly allows: Map<string, Set<string>>;
   /** By namespace and id. */
   readonly schedules: Map<string, ScheduleRecord>;
+  /** By namespace; none is empty. */
+  readonly retention: Map<string, RetentionRules>;
   leader: Leader | null;
   /** Hints of the call in progress; published once it has taken effect. */
   hints: Hint[];
@@ -124,6 +127,7 @@ export function emptyState(): MemoryState {
     newestFence: 0,
     allows: new Map(),
     schedules: new Map(),
+    retention: new Map(),
     leader: null,
     hints: [],
   };

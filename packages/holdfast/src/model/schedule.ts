@@ -128,6 +128,12 @@ export function scheduledId(scheduleId: string, at: number): string {
   return `${scheduleId}@${new Date(at).toISOString()}`;
 }
 
+/** The schedule whose run may have this id; undefined for one that no run of a schedule can have. */
+export function scheduleIdOf(runKey: string): string | undefined {
+  const end = Math.max(runKey.lastIndexOf("@"), runKey.lastIndexOf("!"));
+  return end > 0 ? runKey.slice(0, end) : undefined;
+}
+
 /** The run id of that run: always the same one, whoever starts it and however often. */
 export function scheduledRunId(namespace: string, id: string, at: number): string {
   return newRunId(namespace, id, Math.max(0, at), createHash("sha256").update(`${namespace}\n${id}`).digest());

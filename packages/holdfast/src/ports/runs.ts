@@ -148,7 +148,7 @@ export interface RunStore {
 
   /**
    * Deletes closed runs that ended before that time, with their events, inboxes, dead letters and the list of their children: the
-   * oldest first, at most `limit`; with `runIds` only those. A run that owes something stays. The
+   * oldest first, of at most `limit` that may go; with `runIds` only of those. A run that owes something stays. The
    * message ids of a chain stay as long as one of its runs does. For messages, a run whose continuation was purged is
    * `not_found`. Skips rows that another transaction has locked. Precondition: `limit` is at least 1. Atomic as a whole.
    * Idempotence: none is needed, a repeated call continues where the first one ended; but a start under a purged runId is a
@@ -384,11 +384,23 @@ export interface PurgeRunsParams {
   readonly statuses?: readonly ClosedStatus[];
   /** Only these runs. Default: all of them. */
   readonly runIds?: readonly string[];
+  /** Leaves runs that are the last ones of their schedules: what became of them is still asked for. Default: they go, too. */
+  readonly sparesLastOfSchedules?: boolean;
+  /** Only runs behind this position, by their ends. Default: from the oldest. */
+  readonly after?: EndPosition;
   readonly limit: number;
+}
+
+/** A position in the order in which runs have ended. */
+export interface EndPosition {
+  readonly endedAt: number;
+  readonly runId: string;
 }
 
 export interface PurgeRunsResult {
   readonly purged: number;
   /** There are more than the limit: purge again. */
   readonly more: boolean;
+  /** Where this purge has come to, whether or not the run there was deleted; null if there was none. */
+  readonly last: EndPosition | null;
 }

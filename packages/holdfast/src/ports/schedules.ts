@@ -95,7 +95,7 @@ export interface DueSchedulesResult extends ScheduleOutlook {
   readonly more: boolean;
 }
 
-/** When there is something to do for the leader. */
+/** When there is something to do about schedules. */
 export interface ScheduleOutlook {
   /** The earliest `nextAt` of all schedules that are not due yet; in a heartbeat, of all schedules. */
   readonly nextAt: number | null;

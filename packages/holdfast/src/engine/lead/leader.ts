@@ -1,14 +1,15 @@
 /**
- * The leader: the one worker of a store that fires schedules. Who leads is decided by the store, with registrations and heartbeats;
+ * The leader: the one worker of a store that fires schedules, and deletes runs that are not kept any longer. Who leads is decided by the store, with registrations and heartbeats;
  * being replaced, or leading beside another one for a while, changes nothing but who does the work (S1).
  *
  * It makes a pass when the first schedule is due, when one has changed (hint), when a run has ended that a buffered time waits for
- * (hint, or every five seconds), and looks at what its heartbeats say. Where there are no schedules it makes no calls.
+ * (hint, or every five seconds), and looks at what its heartbeats say. Where there are no schedules and no retention it makes no calls.
  */
 import { EarliestTimer } from "../../calls/earliest-timer.ts";
 import { isTransient, lockedMs } from "../../calls/store-retry.ts";
 import type { Hint } from "../../ports/notifier.ts";
-import type { ScheduleOutlook } from "../../ports/store.ts";
+import type { LeaderOutlook, ScheduleOutlook } from "../../ports/store.ts";
+import { RetentionDuty } from "./retention-duty.ts";
 import { passSchedules, type SchedulePassParams } from "./schedule-pass.ts";
 
 /** How often to look whether runs have ended that buffered times wait for, in case no hint announced it. */
@@ -28,6 +29,7 @@ export interface LeaderParams extends SchedulePassParams {
 export class Leader {
   readonly #params: LeaderParams;
   readonly #timer: EarliestTimer;
+  readonly #retention: RetentionDuty;
   #running = false;
   #leading = false;
   #passing = false;
@@ -41,21 +43,25 @@ export class Leader {
   constructor(params: LeaderParams) {
     this.#params = params;
     this.#timer = new EarliestTimer(params.clock, () => void this.#look(), "passive");
+    this.#retention = new RetentionDuty(params);
   }
 
   /** From now on it acts on what it is told; what it was told before counts. */
   start(): void {
     this.#running = true;
+    this.#retention.start();
     if (this.#leading) void this.#look();
   }
 
   stop(): void {
     this.#running = false;
     this.#timer.cancel();
+    this.#retention.stop();
   }
 
   /** What the store has said: undefined if another worker leads, or none. */
-  told(outlook: ScheduleOutlook | undefined): void {
+  told(outlook: LeaderOutlook | undefined): void {
+    this.#retention.told(outlook?.retains ?? false);
     const began = outlook !== undefined && !this.#leading;
     this.#leading = outlook !== undefined;
     if (outlook === undefined) {
@@ -71,6 +77,7 @@ export class Leader {
       if (this.#params.coordinates && !this.#leading) this.#params.beat();
     } else if (!this.#leading) return;
     else if (hint.type === "schedule") void this.#look();
+    else if (hint.type === "retention") this.#retention.look();
     else if (hint.type === "ended") {
       if (this.#passing) this.#ended.add(hint.runId);
       if (this.#awaited.has(hint.runId)) void this.#look();

@@ -200,7 +200,7 @@ end $$;
 -- A live worker has registered, or its heartbeat has come: it leads if it may and nobody else does.
 create function lead(
   p_worker uuid, p_may boolean, p_now bigint, p_notify boolean,
-  out o_leads boolean, out o_next_at bigint, out o_waiting boolean, out o_hints text)
+  out o_leads boolean, out o_next_at bigint, out o_waiting boolean, out o_retains boolean, out o_hints text)
 language plpgsql volatile set enable_seqscan = off set enable_bitmapscan = off as $$
 declare v_leader uuid; v_leading boolean;
 begin
@@ -221,5 +221,6 @@ begin
   o_leads := true;
   select k.next_at into o_next_at from schedules k where k.next_at is not null order by k.next_at limit 1;
   o_waiting := exists (select 1 from schedules k where k.waits > 0);
+  o_retains := exists (select 1 from retention);
 end $$;
 `;
