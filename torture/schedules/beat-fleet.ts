@@ -19,7 +19,6 @@ const FATAL: readonly StoreMethod[] = [
 
 class BeatWorker {
   readonly #child: ChildProcess;
-  readonly #warden: Warden;
   readonly ready: Promise<void>;
   readonly exited: Promise<void>;
   workerId: string | undefined;
@@ -29,7 +28,6 @@ class BeatWorker {
   doomed = false;
 
   constructor(file: string, setup: BeatSetup, warden: Warden) {
-    this.#warden = warden;
     const child = fork(file, [JSON.stringify(setup)], { stdio: ["ignore", "ignore", "pipe", "ipc"], execArgv: [] });
     this.#child = child;
     warden.watch(child.pid ?? 0);
@@ -71,6 +69,7 @@ class BeatWorker {
     await pause(ms);
     this.#child.kill("SIGCONT");
     this.stopped = false;
+    this.doomed = false;
   }
 }
 
@@ -116,7 +115,7 @@ export class BeatFleet {
     victim.doomed = true;
     if (dice < 0.15) {
       this.zombies += 1;
-      this.#note(victim.sleep(leaseMs * (1 + random())).then(() => void (victim.doomed = false)));
+      this.#note(victim.sleep(leaseMs * (1 + random())));
       return;
     }
     if (victim === leader) this.leaders += 1;

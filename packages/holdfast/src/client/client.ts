@@ -8,7 +8,7 @@ import type { AnyWorkflow, OffersOf, OutputOf } from "../define/definitions.ts";
 import type { SlotReservation } from "../engine/worker/slot-reservation.ts";
 import { Worker } from "../engine/worker/worker.ts";
 import { resolveWorkerOptions, type WorkerOptions } from "../engine/worker/worker-options.ts";
-import { checkOptions, requireId } from "../errors/option-checks.ts";
+import { requireId } from "../errors/option-checks.ts";
 import { batchNamespace, isBatchNamespace } from "../model/batch.ts";
 import type { LiveRun } from "../model/live-run.ts";
 import { type NewRun, runOf } from "../model/run.ts";
@@ -30,7 +30,7 @@ import { Locks } from "./locks.ts";
 import { Namespaces } from "./namespaces.ts";
 import { isDueAtOnce, type KnownWorkflows, newRun, requireStarted, startedRun } from "./new-run.ts";
 import { purgeEnded } from "./purge.ts";
-import { REENCODE_OPTIONS, type ReencodeOptions, type ReencodeProgress, reencodeStored } from "./reencode.ts";
+import { type ReencodeOptions, type ReencodeProgress, reencodeStored } from "./reencode.ts";
 import { RESULT_LOOK_MS, ResultWaiter } from "./result-waiter.ts";
 import { Retention } from "./retention.ts";
 import { RunHandle, type StartedRun } from "./run-handle.ts";
@@ -263,8 +263,7 @@ export class Client {
     ...inputAndOptions: StartArguments<D, S>
   ): Promise<OutputOf<D>>;
   async run(workflow: AnyWorkflow | string, input?: unknown, options?: StartOptions): Promise<never> {
-    const handle = await this.start(workflow as string, input, options);
-    return (await handle.result()) as never;
+    return (await (await this.start(workflow as string, input, options)).result()) as never;
   }
 
   /** The newest run of this id. Nothing is read until you use the handle. */
@@ -311,7 +310,6 @@ export class Client {
    * one. Workers may go on meanwhile.
    */
   async reencode(options: ReencodeOptions = {}): Promise<ReencodeProgress> {
-    checkOptions(options, REENCODE_OPTIONS, "reencode");
     return reencodeStored(this.#core, options);
   }
 
@@ -322,7 +320,6 @@ export class Client {
 
   /** What a run is waiting for, in words for the person on call. */
   async why(id: string): Promise<Why> {
-    requireId(id, "run id");
     return explainRun(this.#core, id);
   }
 
@@ -390,15 +387,14 @@ export class Client {
 
   /** If a worker of this process has a free slot, the run starts already claimed by it. */
   #reserveSlot(run: NewRun): SlotReservation | undefined {
-    const { workflow, version, queue } = run;
-    return isDueAtOnce(run) ? firstOf(this.#workers, (one) => one.reserve(workflow, version, queue)) : undefined;
+    if (!isDueAtOnce(run)) return undefined;
+    return firstOf(this.#workers, (one) => one.reserve(run.workflow, run.version, run.queue));
   }
 
   #handleFor(outcome: StartOutcome, workflow: AnyWorkflow | string): RunHandle<never> {
     const { run } = outcome;
     if (run.availableAt !== null) for (const worker of this.#workers) worker.noteDueAt(run.availableAt);
-    const definition = offering(workflow);
-    requireStarted(this.#core, outcome, definition?.name ?? (workflow as string));
-    return this.makeHandle(this.#core, run.id, startedRun(outcome), definition) as RunHandle<never>;
+    requireStarted(this.#core, outcome, offering(workflow)?.name ?? (workflow as string));
+    return this.makeHandle(this.#core, run.id, startedRun(outcome), offering(workflow)) as RunHandle<never>;
   }
 }

@@ -47,6 +47,7 @@ export type * from "./interventions.ts";
 export type * from "./locks.ts";
 export type * from "./namespaces.ts";
 export type * from "./payloads.ts";
+export type * from "./purges.ts";
 export type * from "./retention.ts";
 export type * from "./run-filter.ts";
 export type * from "./run-ref.ts";

@@ -118,13 +118,13 @@ describe("retention", () => {
       return answer;
     });
     for (const client of [fleet.client(), fleet.client({ namespace: "other" })]) {
-      const starts = Array.from({ length: 250 }, () => ({ workflow: echo, input: "x" }));
+      const starts = Array.from({ length: 600 }, () => ({ workflow: echo, input: "x" }));
       for (const handle of await client.startMany(starts)) await handle.terminate();
       await client.retention.set({ terminated: "1h" });
     }
     await fleet.worker({ workflows: [], lease: "30s" });
     await fleet.clock.advance("2h");
-    expect(batches).toEqual(["default 100", "other 100", "default 100", "other 100", "default 50", "other 50"]);
+    expect(batches).toEqual(["default 250", "other 250", "default 250", "other 250", "default 100", "other 100"]);
     expect(fleet.store.state.runs.size).toBe(0);
   });
 

@@ -16,7 +16,7 @@ import type { EndPosition, NamespaceRetention, PurgeRunsParams, Store } from "..
 
 /** From the end of a round to the next one, and how long a round may take. */
 const ROUND_MS = 25_000;
-const RUNS_PER_BATCH = 100;
+const RUNS_PER_BATCH = 250;
 /** How many times as long as a batch took nothing is deleted after it; and the least. */
 const REST_FACTOR = 15;
 const REST_MS_MIN = 20;
