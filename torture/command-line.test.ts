@@ -17,6 +17,10 @@ test("two workers that reach for each other are watched for a minute", () => {
   expect(read("--only", "mutual")).toMatchObject({ url: null, minutes: 1, only: "mutual" });
 });
 
+test("schedules are tortured apart, on any store", () => {
+  expect(read("sqlite", "--only", "schedules")).toMatchObject({ url: "sqlite", minutes: 5, only: "schedules" });
+});
+
 test("help is help, whatever else is there", () => {
   expect(read("--help")).toBe("help");
   expect(read("-h", "--minutes", "nonsense")).toBe("help");
@@ -27,7 +31,7 @@ test.each([
   [["--minutes", ""], '--minutes is ""'],
   [["--workers", "1"], '--workers is "1"; it must be a whole number from 2 to 64'],
   [["--workers", "2.5"], '--workers is "2.5"'],
-  [["--only", "steps"], '--only is "steps"; it must be one of tasks, conversations, mutual'],
+  [["--only", "steps"], '--only is "steps"; it must be one of tasks, conversations, schedules, mutual'],
   [["sqlite", "--only", "mutual"], "--only mutual is about the locks of PostgreSQL"],
   [["--sead", "1"], "Unknown option '--sead'"],
   [["file:a", "file:b"], "pass one URL, not 2"],

@@ -14,7 +14,7 @@ export const HELP = `Runs workflows on your database while it kills their worker
   --workers <n>    how many worker processes; default 4
   --seed <n>       repeats the choices of an earlier campaign (the timing is never exactly the same)
   --only <kind>    only runs of one kind, and only faults that concern them: tasks, or conversations (children, messages
-                   between runs, updates); or mutual: no faults, but two workers on PostgreSQL whose runs start, signal and
+                   between runs, updates), or schedules, whose leaders are killed; or mutual: no faults, but two workers on PostgreSQL whose runs start, signal and
                    await each other, which must not deadlock (default: 1 minute)
   --json           the report as JSON, and nothing else, on standard output
   --keep           keeps the file or the schema
@@ -22,9 +22,11 @@ export const HELP = `Runs workflows on your database while it kills their worker
 Exit code: 0 no findings, 1 findings, 2 the campaign could not run.
 `;
 
-const ONLY = ["tasks", "conversations", "mutual"] as const;
+const ONLY = ["tasks", "conversations", "schedules", "mutual"] as const;
+/** Campaigns of their own. */
+const APART = ["schedules", "mutual"] as const;
 /** The kinds of runs that a campaign can be limited to. */
-export type Only = Exclude<(typeof ONLY)[number], "mutual">;
+export type Only = Exclude<(typeof ONLY)[number], (typeof APART)[number]>;
 
 export interface TortureRequest {
   /** Null: start a server. */
@@ -32,7 +34,7 @@ export interface TortureRequest {
   readonly minutes: number;
   readonly workers: number;
   readonly seed: number;
-  readonly only: Only | "mutual" | undefined;
+  readonly only: (typeof ONLY)[number] | undefined;
   readonly json: boolean;
   readonly keep: boolean;
 }

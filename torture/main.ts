@@ -7,7 +7,17 @@ import { type OwnServer, startOwnServer } from "../scripts/test-servers.mjs";
 import { Campaign } from "./campaign.ts";
 import { CommandLineError, HELP, type Only, readCommandLine, type TortureRequest } from "./command-line.ts";
 import { faultsOf, type MutualProgress, runMutual } from "./mutual/mutual-load.ts";
-import { faultCounts, finalReport, killsOf, mutualLine, mutualReport, progressLine } from "./report.ts";
+import {
+  beatLine,
+  beatReport,
+  faultCounts,
+  finalReport,
+  killsOf,
+  mutualLine,
+  mutualReport,
+  progressLine,
+} from "./report.ts";
+import { type BeatProgress, runBeats } from "./schedules/beat-campaign.ts";
 import { openStage, type Stage } from "./stage.ts";
 
 const MUTUAL = { intervalMs: 5_000, pairs: 150 };
@@ -37,7 +47,9 @@ async function torture(request: TortureRequest): Promise<number> {
     const url = request.url === "sqlite" ? `file:${path.join(tmpdir(), "app.db")}` : request.url;
     const stage = await openStage(url ?? (server?.url as string));
     const { only } = request;
-    return await (only === "mutual" ? watchMutual(request, stage) : runCampaign({ ...request, only }, stage, server));
+    if (only === "mutual") return await watchMutual(request, stage);
+    if (only === "schedules") return await tortureSchedules(request, stage, server);
+    return await runCampaign({ ...request, only }, stage, server);
   } finally {
     server?.stop();
   }
@@ -58,6 +70,28 @@ async function watchMutual({ minutes, json, keep }: TortureRequest, stage: Stage
   } finally {
     stopProgress();
     if (!keep) await stage.remove();
+  }
+}
+
+async function tortureSchedules(
+  { minutes, workers, seed, json, keep }: TortureRequest,
+  stage: Stage,
+  server: OwnServer | undefined,
+): Promise<number> {
+  let last: BeatProgress | undefined;
+  const stopProgress = showProgress(() => beatLine(last, minutes));
+  const onProgress = (progress: BeatProgress): void => {
+    last = progress;
+  };
+  try {
+    const result = await runBeats({ stage, ms: minutes * 60_000, workers, seed, server, onProgress });
+    const report = json ? JSON.stringify({ seed, ...result }, null, 2) : beatReport(result, seed);
+    process.stdout.write(`${report}\n`);
+    const isFine = result.findings.length === 0 && result.accidents.length === 0;
+    if (!keep && isFine) await stage.remove();
+    return isFine ? 0 : 1;
+  } finally {
+    stopProgress();
   }
 }
 

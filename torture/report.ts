@@ -2,6 +2,7 @@
 import type { Tally } from "./campaign.ts";
 import { FAULTS, type Fault } from "./finding.ts";
 import { faultsOf, type MutualProgress, type MutualResult } from "./mutual/mutual-load.ts";
+import type { BeatProgress, BeatResult } from "./schedules/beat-campaign.ts";
 
 const MEANINGS: Readonly<Record<Fault, string>> = {
   lost: "lost runs",
@@ -104,6 +105,35 @@ export function mutualReport(result: MutualResult): string {
     ["debts left", result.debts],
   ]);
   return [...table, "", ...faultsOf(result), ...result.complaints].join("\n").trimEnd();
+}
+
+export function beatLine(progress: BeatProgress | undefined, minutes: number): string {
+  const { elapsedMs = 0, rounds = 0, times = 0, kills = 0 } = progress ?? {};
+  const judged = `${times} times of schedules judged in ${rounds} rounds`;
+  return `${clock(elapsedMs)} of ${clock(minutes * 60_000)}, ${judged}, ${kills} kills`;
+}
+
+export function beatReport(result: BeatResult, seed: number): string {
+  const counted = (counts: Readonly<Record<string, number>>) =>
+    Object.entries(counts).map(([name, count]): [string, number] => [`  ${name}`, count]);
+  const table = tableOf([
+    ["time", clock(result.elapsedMs)],
+    ["seed", seed],
+    ["rounds", result.rounds],
+    ["times that were due", result.times],
+    ["runs of schedules", result.runs],
+    ["decisions", Object.values(result.decisions).reduce((sum, count) => sum + count, 0)],
+    ...counted(result.decisions),
+    ["kills", result.kills],
+    ["  aimed at the leader", result.leadersKilled],
+    ...counted(result.killsAt),
+    ["zombies", result.zombies],
+    ["database crashes", result.databaseCrashes],
+    ["connections ended by the server", result.connectionsEnded],
+    ["findings", result.findings.length],
+  ]);
+  const shown = result.findings.slice(0, FINDINGS_SHOWN).map(({ fault, id, text }) => `${fault}: ${id} ${text}`);
+  return [...table, "", ...shown, ...result.accidents].join("\n").trimEnd();
 }
 
 function tableOf(rows: readonly (readonly [string, string | number])[]): string[] {

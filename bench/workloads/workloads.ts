@@ -12,6 +12,7 @@ import { processes } from "./processes.ts";
 import { published } from "./published.ts";
 import { queries } from "./queries.ts";
 import { recover } from "./recover.ts";
+import { retention } from "./retention.ts";
 import { schedules } from "./schedules.ts";
 import { bulk, short } from "./short.ts";
 import { signals } from "./signals.ts";
@@ -43,6 +44,7 @@ export const WORKLOADS: readonly Workload[] = [
   processes,
   payloads,
   finished,
+  retention,
   backlog,
   idle,
 ];

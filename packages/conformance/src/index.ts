@@ -6,6 +6,7 @@ export { clientConformance } from "./client-conformance.ts";
 export { type DifferentialOptions, differential } from "./differential.ts";
 export { memoryUnderTest } from "./memory-under-test.ts";
 export { type RelayIds, relay } from "./relay.ts";
+export { DEFINITION, STATE } from "./sample-schedules.ts";
 export { SettableClock } from "./settable-clock.ts";
 export { storeConformance } from "./store-conformance.ts";
 export type { ApplicationData, OpenStore, StoreUnderTest } from "./store-under-test.ts";

@@ -75,6 +75,7 @@ describe("the differential test notices a store that", () => {
     "concurrency",
     "reading",
     "segments",
+    "retention",
     "transactions",
     "task hints",
     "task races",

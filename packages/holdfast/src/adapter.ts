@@ -91,6 +91,7 @@ export {
   payloadPage,
 } from "./model/payload-place.ts";
 export type { RateRow } from "./model/rates.ts";
+export type { RetentionRules } from "./model/retention.ts";
 export {
   CLOSED_STATUSES,
   type ClosedStatus,
@@ -117,6 +118,7 @@ export {
   type ScheduleState,
   scheduledId,
   scheduledRunId,
+  scheduleIdOf,
 } from "./model/schedule.ts";
 export type { Segment } from "./model/segment.ts";
 export type { Stored, Whole } from "./model/stored.ts";
@@ -183,8 +185,10 @@ export type {
   DeliverMessagesResult,
   DeliverOutcome,
   DropSegmentsParams,
+  DuePosition,
   DueSchedulesParams,
   DueSchedulesResult,
+  EndPosition,
   ExpiredTasksResult,
   FinishOutcome,
   FinishTask,
@@ -199,6 +203,7 @@ export type {
   HistoryStore,
   InboxStore,
   Leader,
+  LeaderOutlook,
   ListedError,
   ListedRun,
   ListLocksParams,
@@ -209,6 +214,7 @@ export type {
   LockAsk,
   LockStore,
   NamespacePair,
+  NamespaceRetention,
   NamespaceStore,
   NewAsk,
   NewReply,
@@ -249,6 +255,7 @@ export type {
   ReplyState,
   ResumeOutcome,
   ResumeParams,
+  RetentionStore,
   RunCommit,
   RunFilter,
   RunRef,

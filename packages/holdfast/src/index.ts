@@ -24,6 +24,7 @@ export type { OperatorOptions } from "./client/operations.ts";
 export type { Rate, RateOptions } from "./client/rates.ts";
 export type { ReencodeOptions, ReencodeProgress } from "./client/reencode.ts";
 export type { ResultOptions } from "./client/result-options.ts";
+export type { Retention, RetentionOptions } from "./client/retention.ts";
 export type { RunHandle, SignalArguments } from "./client/run-handle.ts";
 export type { EventView, ParentName, RunDescription, RunSummary } from "./client/run-view.ts";
 export type { ScheduleHandle, ScheduleRunsOptions } from "./client/schedules/schedule-handle.ts";

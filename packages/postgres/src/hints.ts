@@ -12,6 +12,7 @@ function readLine(line: string): Hint[] {
     return [{ type: type === "d" ? "due" : "task_due", ...about }];
   }
   if (type === "s") return [{ type: "schedule" }];
+  if (type === "o") return [{ type: "retention" }];
   if (type === "l") return [{ type: "leaderless" }];
   if (type === "a") return [{ type: "asked", namespace: common }];
   const runIds = rest.split(",");

@@ -1,4 +1,4 @@
-import type { Leader, ScheduleOutlook } from "holdfast/adapter";
+import type { Leader, LeaderOutlook } from "holdfast/adapter";
 import type { Row } from "./database/driver.ts";
 import type { Server } from "./database/server.ts";
 import { queryOf } from "./database/server-call.ts";
@@ -16,7 +16,8 @@ export async function readLeader(server: Server): Promise<Leader | null> {
 }
 
 /** What a registration or a heartbeat has said about leading. */
-export function leadingIn(row: Row): { readonly leads?: ScheduleOutlook } {
+export function leadingIn(row: Row): { readonly leads?: LeaderOutlook } {
   if (row.o_leads !== true) return {};
-  return { leads: { nextAt: row.o_next_at as number | null, waiting: row.o_waiting as boolean } };
+  const { o_next_at: nextAt, o_waiting: waiting, o_retains: retains } = row;
+  return { leads: { nextAt: nextAt as number | null, waiting: waiting as boolean, retains: retains as boolean } };
 }

@@ -22,7 +22,6 @@ import { jsonBytes, jsonOf } from "./database/codes.ts";
 import type { Row } from "./database/driver.ts";
 import type { Server } from "./database/server.ts";
 import { callOf, queryOf, readingCallOf } from "./database/server-call.ts";
-import { isRace } from "./errors.ts";
 import { NEW_RUN, type NewRuns, namedFor } from "./runs/new-runs.ts";
 
 /** As stored. */
@@ -37,7 +36,6 @@ interface Putting extends NewRuns {
   readonly states: readonly Uint8Array[];
   readonly definitions: readonly (Uint8Array | null)[];
   readonly announce: boolean;
-  readonly races: boolean;
   readonly notify: boolean;
 }
 
@@ -64,11 +62,16 @@ const PUT = callOf<Putting>("put_schedules", {
   ...namedFor("s", NEW_RUN),
   s_pick: ({ starts }) => binary.float8Array(starts, ([, { pick }]) => pick),
   p_announce: ({ announce }) => announce,
-  p_races: ({ races }) => races,
   p_notify: ({ notify }) => notify,
 });
 
-const DUE = readingCallOf<DueSchedulesParams>("due_schedules", { p_limit: ({ limit }) => limit + 1 });
+const DUE = readingCallOf<DueSchedulesParams>("due_schedules", {
+  p_limit: ({ limit }) => limit + 1,
+  // Before all others: no schedule has an empty id.
+  p_due_after: ({ after }) => (after ? after.dueAt : Number.MIN_SAFE_INTEGER),
+  p_namespace: ({ after }) => after?.namespace ?? "",
+  p_id: ({ after }) => after?.id ?? "",
+});
 const DUE_COLUMNS = {
   ...DUE,
   text: (at: string) => DUE.text(at).replace("*", "now, c.next_at as outlook, waiting, awaited, (schedule).*"),
@@ -112,23 +115,16 @@ const REMOVE = callOf<ScheduleRef>("remove_schedule", {
 });
 
 export async function putSchedules(server: Server, params: PutSchedulesParams): Promise<PutSchedulesResult> {
-  const send = (races: boolean) => server.writeOne(PUT, puttingOf(params, races, server.notify));
-  try {
-    return putResult(params, await send(false));
-  } catch (error) {
-    // Another call has just taken one of the ids: repeat the call, prepared for such races.
-    if (!isRace(error)) throw error;
-    return putResult(params, await send(true));
-  }
+  return putResult(params, await server.writeOne(PUT, puttingOf(params, server.notify)));
 }
 
-function puttingOf({ puts, announce }: PutSchedulesParams, races: boolean, notify: boolean): Putting {
+function puttingOf({ puts, announce }: PutSchedulesParams, notify: boolean): Putting {
   const starts = puts.flatMap((put, i) => put.starts.map((start) => [i + 1, start] as const));
   const decided = puts.flatMap((put, i) => put.decided.map((one) => [i + 1, jsonBytes(one)] as const));
   const states = puts.map(({ state }) => jsonBytes(state));
   const definitions = puts.map(({ definition }) => (definition ? jsonBytes(definition) : null));
   const runs = starts.map(([, { run }]) => run);
-  return { puts, starts, decided, states, definitions, runs, announce, races, notify };
+  return { puts, starts, decided, states, definitions, runs, announce, notify };
 }
 
 function putResult({ puts }: PutSchedulesParams, row: Row): PutSchedulesResult {

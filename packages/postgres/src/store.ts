@@ -12,13 +12,14 @@ import { listLocks, passLocks } from "./locks.ts";
 import { allowNamespace, disallowNamespace, readNamespace } from "./namespaces.ts";
 import { readPayloads, replacePayloads } from "./payloads.ts";
 import { readReplies } from "./replies.ts";
+import { listRetention, readRetention, setRetention } from "./retention.ts";
 import { claimRuns, holdRunsIfParkedByOtherCode } from "./runs/claims.ts";
 import { commitRuns } from "./runs/commits.ts";
 import { forkRun } from "./runs/forks.ts";
 import { reopenRunIfFailed, terminateRuns } from "./runs/interventions.ts";
 import { countRuns, listRuns, readRuns } from "./runs/listing.ts";
 import { pauseRunIfIdle, resumeRunIfParked } from "./runs/parking.ts";
-import { purgeRuns } from "./runs/retention.ts";
+import { purgeRuns } from "./runs/purges.ts";
 import { START, startingOf, startResult, startRuns } from "./runs/starts.ts";
 import * as schedules from "./schedules.ts";
 import { addSegmentsIfCurrent, dropSegments, readSegments } from "./segments.ts";
@@ -130,6 +131,12 @@ export class PostgresStore implements port.Store {
   readonly debts: port.DebtStore = { read: this.#call(readDebts), pay: this.#call(payDebts) };
 
   readonly locks: port.LockStore = { pass: this.#call(passLocks), list: this.#call(listLocks) };
+
+  readonly retention: port.RetentionStore = {
+    set: this.#call(setRetention),
+    read: this.#call(readRetention),
+    list: this.#call(listRetention),
+  };
 
   readonly namespaces: port.NamespaceStore = {
     allow: this.#call(allowNamespace),

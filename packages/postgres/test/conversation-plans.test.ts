@@ -13,7 +13,7 @@ import { DELIVER, deliveryOf } from "../src/inbox.ts";
 import { READ_REPLIES } from "../src/replies.ts";
 import { COMMIT, flushOf } from "../src/runs/commits.ts";
 import { listStatement } from "../src/runs/listing.ts";
-import { PURGE } from "../src/runs/retention.ts";
+import { PURGE } from "../src/runs/purges.ts";
 import { START, startingOf } from "../src/runs/starts.ts";
 import { pagesOf, readsOf } from "./reads.ts";
 import { END, endOf, parentOf, ref } from "./sample-children.ts";

@@ -9,7 +9,7 @@ import { type ServerCall, textFor } from "../src/database/server-call.ts";
 import { DELIVER, deliveryOf } from "../src/inbox.ts";
 import { CLAIM } from "../src/runs/claims.ts";
 import { COMMIT, flushOf } from "../src/runs/commits.ts";
-import { PURGE } from "../src/runs/retention.ts";
+import { PURGE } from "../src/runs/purges.ts";
 import { START, startingOf } from "../src/runs/starts.ts";
 import { CLAIM_TASKS } from "../src/tasks/claims.ts";
 import { FINISH_TASKS, finishingOf } from "../src/tasks/finishes.ts";

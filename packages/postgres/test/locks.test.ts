@@ -168,7 +168,7 @@ describe("another transaction that is open and has locked a run", () => {
     });
     await lock(10);
     const params = { namespace: "default", endedBefore: Number.MAX_SAFE_INTEGER, limit: 10 };
-    expect(await store.runs.purge(params)).toEqual({ purged: 1, more: false });
+    expect(await store.runs.purge(params)).toMatchObject({ purged: 1, more: false });
     expect(
       await store.runs.read({
         runs: [
@@ -178,7 +178,7 @@ describe("another transaction that is open and has locked a run", () => {
       }),
     ).toMatchObject([{}, null]);
     await other.query("rollback");
-    expect(await store.runs.purge(params)).toEqual({ purged: 1, more: false });
+    expect(await store.runs.purge(params)).toMatchObject({ purged: 1, more: false });
   });
 
   test("is not waited for by a resume", async () => {

@@ -157,7 +157,9 @@ test("the leader reads the schedules that are due, however many there are", asyn
   await database.sql(
     `update ${database.name("schedules")} set next_at = i from generate_series(1, 5) i where id = 's' || i`,
   );
-  await expectFew(call("due_schedules", 1), [3], 60);
+  await expectFew(call("due_schedules", 4), [3, Number.MIN_SAFE_INTEGER, "", ""], 60);
+  await database.sql(`update ${database.name("schedules")} set next_at = 7 where waits = 0`);
+  await expectFew(call("due_schedules", 4), [3, 7, "default", "s5000"], 60);
 });
 
 test("what is old of workers is found without reading what is new", async () => {
@@ -173,12 +175,12 @@ test("what is old of workers is found without reading what is new", async () => 
 test("a purge reads what it deletes, once for each lane and status", async () => {
   const purge = (statuses: readonly string[], limit: number, runIds?: readonly string[]) => [
     ...["default", 90_000, binary.textArray(statuses)],
-    ...[runIds ? binary.uuidArray(runIds) : null, limit],
+    ...[runIds ? binary.uuidArray(runIds) : null, limit, false, Number.MIN_SAFE_INTEGER, idOf(0)],
   ];
-  await expectFew(call("purge_runs", 5), purge(["completed"], 10), 200);
-  await expectFew(call("purge_runs", 5), purge(CLOSED_STATUSES, 10), 300);
-  await expectFew(call("purge_runs", 5), purge(["canceled", "continued"], 10), 10);
-  await expectFew(call("purge_runs", 5), purge(CLOSED_STATUSES, 10, [idOf(61_000), idOf(62_000)]), 150);
+  await expectFew(call("purge_runs", 8), purge(["completed"], 10), 200);
+  await expectFew(call("purge_runs", 8), purge(CLOSED_STATUSES, 10), 300);
+  await expectFew(call("purge_runs", 8), purge(["canceled", "continued"], 10), 10);
+  await expectFew(call("purge_runs", 8), purge(CLOSED_STATUSES, 10, [idOf(61_000), idOf(62_000)]), 150);
 });
 
 const LISTS: readonly (readonly [string, Partial<ListRunsParams>, number])[] = [

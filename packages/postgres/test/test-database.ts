@@ -45,6 +45,7 @@ const OTHER_TABLES = [
   "namespaces",
   "asks",
   "schedules",
+  "retention",
   "leader",
 ];
 const TABLES = [...RUN_TABLES, ...OTHER_TABLES];

@@ -1,7 +1,8 @@
-import type { Leader, ScheduleOutlook } from "holdfast/adapter";
+import type { Leader, LeaderOutlook, ScheduleOutlook } from "holdfast/adapter";
 import type { Call } from "./database/call.ts";
 import { OFFLINE, workerStatusCode } from "./database/codes.ts";
 import { uuidText } from "./database/uuid.ts";
+import { retains } from "./retention.ts";
 
 const LEADER = `
   select w.worker_key as workerKey, w.worker_id as workerId, w.namespace, w.status, w.lease_expires_at as leaseExpiresAt, l.since
@@ -27,7 +28,7 @@ interface StoredLeader {
 }
 
 /** A live worker has registered, or its heartbeat has come: it leads if it may and nobody else does. */
-export function lead(call: Call, workerKey: number, mayLead: boolean): { readonly leads?: ScheduleOutlook } {
+export function lead(call: Call, workerKey: number, mayLead: boolean): { readonly leads?: LeaderOutlook } {
   if (!mayLead) {
     stepDown(call, workerKey);
     return {};
@@ -38,7 +39,7 @@ export function lead(call: Call, workerKey: number, mayLead: boolean): { readonl
     call.sql.run(TAKE, workerKey, call.now);
   }
   // All times are later than this.
-  return { leads: outlookAfter(call, Number.MIN_SAFE_INTEGER) };
+  return { leads: { ...outlookAfter(call, Number.MIN_SAFE_INTEGER), retains: retains(call) } };
 }
 
 /** When the leader has something to do, as far as times after that one are concerned. */

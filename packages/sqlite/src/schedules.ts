@@ -1,4 +1,5 @@
 import {
+  type DuePosition,
   type DueSchedulesParams,
   type DueSchedulesResult,
   type ErrorRecord,
@@ -49,10 +50,12 @@ const newestIs = (condition: string): string => `exists (
     where t.namespace_key = (select n.name_key from holdfast_names n where n.name = s.namespace) and t.id = s.open_id))`;
 const FIRST_CLOSED = statusCode("completed");
 const STUCK = [statusCode("failed"), statusCode("timed_out"), statusCode("parked")].join(", ");
-const DUE = `select ${ROW} from holdfast_schedules s where s.next_at <= ? order by s.next_at, s.namespace, s.id limit ?`;
+const DUE = `
+  select ${ROW} from holdfast_schedules s
+  where s.next_at <= ? and (s.next_at, s.namespace, s.id) > (?, ?, ?) order by s.next_at, s.namespace, s.id limit ?`;
 const WAITING = `
   select ${ROW} from holdfast_schedules s
-  where s.waits > 0 and (s.next_at is null or s.next_at > ?) and (s.waits = ${WAITS.look} or not ${newestIs(`r.status < ${FIRST_CLOSED}`)})
+  where s.waits > 0 and (s.namespace, s.id) > (?, ?) and (s.next_at is null or s.next_at > ?) and (s.waits = ${WAITS.look} or not ${newestIs(`r.status < ${FIRST_CLOSED}`)})
   order by s.namespace, s.id limit ?`;
 
 const AWAITED = `
@@ -115,10 +118,16 @@ function update(call: Call, put: PutSchedule): void {
   );
 }
 
-export function dueSchedules(call: Call, { limit }: DueSchedulesParams): DueSchedulesResult {
+/** Before all others: no schedule has an empty id. */
+const FIRST: DuePosition = { dueAt: Number.MIN_SAFE_INTEGER, namespace: "", id: "" };
+
+export function dueSchedules(call: Call, { limit, after = FIRST }: DueSchedulesParams): DueSchedulesResult {
   const { sql, now } = call;
-  const due = sql.all<StoredSchedule>(DUE, now, limit + 1);
-  const waiting = sql.all<StoredSchedule>(WAITING, now, Math.max(0, limit + 1 - due.length));
+  const { dueAt, namespace, id } = after;
+  const due = dueAt === null ? [] : sql.all<StoredSchedule>(DUE, now, dueAt, namespace, id, limit + 1);
+  const behind = dueAt === null ? after : FIRST;
+  const left = Math.max(0, limit + 1 - due.length);
+  const waiting = sql.all<StoredSchedule>(WAITING, behind.namespace, behind.id, now, left);
   const found = [...due, ...waiting];
   const schedules = found.slice(0, limit).map((one) => scheduleOf(call, one));
   const awaited = sql

@@ -32,7 +32,6 @@ test("no statement of the store reads a whole table, however many runs there are
   expect(plans.filter(({ sql }) => sql.includes("indexed by")).length).toBeGreaterThan(10);
   const steps = plans.flatMap((plan) => plan.steps).join("\n");
   expect(steps).toContain("holdfast_runs_due (lane_id=? AND suspect=? AND available_at<?)");
-  expect(steps).toContain("holdfast_runs_ended (namespace_key=? AND status=? AND ended_at<?)");
   expect(steps).toContain("holdfast_runs_ended (namespace_key=? AND status=? AND ended_at>? AND ended_at<?)");
   expect(steps).toContain("holdfast_events_seq (run_key=? AND seq=?)");
   expect(steps).toContain("holdfast_events_seq (run_key=? AND seq>?)");
@@ -191,7 +190,7 @@ async function useEverything(store: Store): Promise<void> {
   await store.histories.read({ runs: [{ namespace: "default", runId: `${RUN}1`, afterSeq: 0 }], limitPerRun: 10 });
   await listInEveryWay(store);
   const purged = await store.runs.purge({ namespace: "default", endedBefore: Number.MAX_SAFE_INTEGER, limit: 1 });
-  expect(purged).toEqual({ purged: 1, more: true });
+  expect(purged).toMatchObject({ purged: 1, more: true });
 }
 
 /** Every method of tasks, and everything that a commit can do to them. */

@@ -1,4 +1,10 @@
-import { type AttributeValue, CLOSED_STATUSES, type EventDraft, type StartRun } from "holdfast/adapter";
+import {
+  type AttributeValue,
+  CLOSED_STATUSES,
+  type EndPosition,
+  type EventDraft,
+  type StartRun,
+} from "holdfast/adapter";
 import { aStart, REPLACED, SWEEP } from "../fixture.ts";
 import { CODES, errorRecord } from "../sample-data.ts";
 import type { Call } from "./call.ts";
@@ -247,6 +253,8 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
       endedBefore: dice.pick(world.contents.runs)?.endedAt ?? world.now - dice.of(-1, 0, 700, 20_000),
       limit: dice.of(1, 2, 100),
       ...(dice.chance(0.5) ? { statuses } : {}),
+      ...(dice.chance(0.3) ? { sparesLastOfSchedules: true } : {}),
+      ...(dice.chance(0.3) ? { after: someEnd(world, dice) } : {}),
     };
     return { method: "runs.purge", params };
   },
@@ -291,3 +299,8 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
     return { method: "histories.read", params: { runs: asked, limitPerRun: dice.of(1, 3, 100) } };
   },
 };
+
+function someEnd(world: World, dice: Dice): EndPosition {
+  const { endedAt, runId } = dice.pick(world.contents.runs) ?? { endedAt: null, runId: world.strangeId() };
+  return { endedAt: endedAt ?? world.now - dice.int(500), runId };
+}

@@ -219,7 +219,7 @@ export const forks: Suite = {
       await holder.commit(end());
       await t.advance(10);
       const purge = { namespace: "default", endedBefore: t.now, limit: 10 };
-      expect(await t.store.runs.purge(purge)).toEqual({ purged: 1, more: false });
+      expect(await t.store.runs.purge(purge)).toMatchObject({ purged: 1, more: false });
       expect(await t.run(run?.runId as string)).toMatchObject({ forkedFrom: { runId: holder.runId, id: "origin" } });
       expect(await t.history(run?.runId as string)).toHaveLength(3);
       expect(await t.store.runs.count({ namespace: "default", forkedFrom: holder.runId, atMost: null })).toBe(1);

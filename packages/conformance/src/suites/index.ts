@@ -30,6 +30,7 @@ import { operators } from "./operators.ts";
 import { parkedRuns } from "./parked-runs.ts";
 import { pauses } from "./pauses.ts";
 import { payloads } from "./payloads.ts";
+import { purges } from "./purges.ts";
 import { reading } from "./reading.ts";
 import { retention } from "./retention.ts";
 import { dueSchedules } from "./schedules/due.ts";
@@ -76,6 +77,7 @@ export const SUITES: readonly Suite[] = [
   parkedRuns,
   pauses,
   forks,
+  purges,
   retention,
   segments,
   versions,

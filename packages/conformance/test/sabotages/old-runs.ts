@@ -1,10 +1,10 @@
-import type { PurgeRunsParams } from "holdfast/adapter";
+import type { NamespaceRetention, PurgeRunsParams } from "holdfast/adapter";
 import type { Sabotage } from "./saboteur.ts";
 
 export const OLD_RUNS: readonly Sabotage[] = [
   {
     it: "purges runs of other statuses",
-    noun: "retention",
+    noun: "purges",
     breaks: (it) => ({
       "runs.purge": ({ statuses: _statuses, ...params }: PurgeRunsParams) => {
         return it.runs.purge(params);
@@ -13,7 +13,7 @@ export const OLD_RUNS: readonly Sabotage[] = [
   },
   {
     it: "purges what ended at the very time",
-    noun: "retention",
+    noun: "purges",
     breaks: (it) => ({
       "runs.purge": (params: PurgeRunsParams) => {
         return it.runs.purge({ ...params, endedBefore: params.endedBefore + 1 });
@@ -22,7 +22,7 @@ export const OLD_RUNS: readonly Sabotage[] = [
   },
   {
     it: "forgets the messages of a chain with its first purged run",
-    noun: "retention",
+    noun: "purges",
     rare: true,
     breaks: (it) => ({
       "runs.purge": async (params: PurgeRunsParams) => {
@@ -35,7 +35,7 @@ export const OLD_RUNS: readonly Sabotage[] = [
   },
   {
     it: "leaves the histories of purged runs",
-    noun: "retention",
+    noun: "purges",
     rare: true,
     breaks: (it) => ({
       "runs.purge": async (params: PurgeRunsParams) => {
@@ -45,5 +45,33 @@ export const OLD_RUNS: readonly Sabotage[] = [
         return result;
       },
     }),
+  },
+  {
+    it: "purges what is before the position to go on from",
+    noun: "purges",
+    breaks: (it) => ({
+      "runs.purge": ({ after: _after, ...params }: PurgeRunsParams) => it.runs.purge(params),
+    }),
+  },
+  {
+    it: "does not spare the last runs of schedules",
+    noun: "purges",
+    rare: true,
+    breaks: (it) => ({
+      "runs.purge": (params: PurgeRunsParams) => it.runs.purge({ ...params, sparesLastOfSchedules: false }),
+    }),
+  },
+  {
+    it: "keeps the rules of before beside the new ones",
+    noun: "retention",
+    breaks: (it) => ({
+      "retention.set": ({ namespace, rules }: NamespaceRetention) =>
+        it.retention.set({ namespace, rules: { ...it.state.retention.get(namespace), ...rules } }),
+    }),
+  },
+  {
+    it: "lists the rules of one namespace alone",
+    noun: "retention",
+    breaks: (it) => ({ "retention.list": async () => (await it.retention.list({})).slice(0, 1) }),
   },
 ];

@@ -6,7 +6,7 @@ export interface Sabotage {
   readonly it: string;
   /** The suite that is there to notice. */
   readonly noun: string;
-  /** Shows only after several rare calls on one run: random calls seldom come to that, the suite does. */
+  /** Shows only after several rare calls on one run, or in hints alone: random calls seldom come to that, the suite does. */
   readonly rare?: true;
   /** What stands in front of the calls of a store that works. */
   readonly breaks: (it: Saboteur) => StoreHooks;

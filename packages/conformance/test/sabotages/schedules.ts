@@ -1,4 +1,10 @@
-import type { HeartbeatParams, PutSchedule, PutSchedulesParams, SweepParams } from "holdfast/adapter";
+import type {
+  DueSchedulesParams,
+  HeartbeatParams,
+  PutSchedule,
+  PutSchedulesParams,
+  SweepParams,
+} from "holdfast/adapter";
 import type { Sabotage, Saboteur } from "./saboteur.ts";
 
 const recordOf = (it: Saboteur, { namespace, id }: Pick<PutSchedule, "namespace" | "id">) =>
@@ -142,6 +148,13 @@ const DUE: readonly Sabotage[] = [
     it: "never says that there are more due schedules",
     noun: "due schedules",
     breaks: (it) => ({ "schedules.due": async (params) => ({ ...(await it.schedules.due(params)), more: false }) }),
+  },
+  {
+    it: "begins with the first due schedules, whatever the position to go on from",
+    noun: "due schedules",
+    breaks: (it) => ({
+      "schedules.due": ({ after: _after, ...params }: DueSchedulesParams) => it.schedules.due(params),
+    }),
   },
 ];
 

@@ -7,7 +7,7 @@ import { StoreTime } from "../calls/store-time.ts";
 import type { AnyWorkflow, OffersOf, OutputOf } from "../define/definitions.ts";
 import type { Worker } from "../engine/worker/worker.ts";
 import type { WorkerOptions } from "../engine/worker/worker-options.ts";
-import { checkOptions, requireId } from "../errors/option-checks.ts";
+import { requireId } from "../errors/option-checks.ts";
 import { batchNamespace, isBatchNamespace } from "../model/batch.ts";
 import type { LiveRun } from "../model/live-run.ts";
 import { type NewRun, runOf } from "../model/run.ts";
@@ -31,8 +31,9 @@ import { Namespaces } from "./namespaces.ts";
 import { isDueAtOnce, type KnownWorkflows, newRun, requireStarted, startedRun } from "./new-run.ts";
 import { purgeEnded } from "./purge.ts";
 import { type Rate, type RateOptions, readRates } from "./rates.ts";
-import { REENCODE_OPTIONS, type ReencodeOptions, type ReencodeProgress, reencodeStored } from "./reencode.ts";
+import { type ReencodeOptions, type ReencodeProgress, reencodeStored } from "./reencode.ts";
 import { RESULT_LOOK_MS, ResultWaiter } from "./result-waiter.ts";
+import { Retention } from "./retention.ts";
 import { RunHandle, type StartedRun } from "./run-handle.ts";
 import { Schedules } from "./schedules/schedules.ts";
 import { prepareSignal } from "./signals.ts";
@@ -69,6 +70,8 @@ export class Client {
   readonly schedules: Schedules;
   /** Locks: who holds them, and who waits. */
   readonly locks: Locks;
+  /** How long runs are kept once they have ended. */
+  readonly retention: Retention;
   /** Which other namespaces may reach the runs of this one. */
   readonly namespaces: Namespaces;
   readonly #core: ClientCore;
@@ -105,6 +108,7 @@ export class Client {
     this.workers = new Workers(this.#core);
     this.tasks = new Tasks(this.#core);
     this.locks = new Locks(this.#core);
+    this.retention = new Retention(this.#core);
     this.namespaces = new Namespaces(this.#core);
     this.schedules = new Schedules({
       core: this.#core,
@@ -260,8 +264,7 @@ export class Client {
     ...inputAndOptions: StartArguments<D, S>
   ): Promise<OutputOf<D>>;
   async run(workflow: AnyWorkflow | string, input?: unknown, options?: StartOptions): Promise<never> {
-    const handle = await this.start(workflow as string, input, options);
-    return (await handle.result()) as never;
+    return (await (await this.start(workflow as string, input, options)).result()) as never;
   }
 
   /** The newest run of this id. Nothing is read until you use the handle. */
@@ -308,7 +311,6 @@ export class Client {
    * one. Workers may go on meanwhile.
    */
   async reencode(options: ReencodeOptions = {}): Promise<ReencodeProgress> {
-    checkOptions(options, REENCODE_OPTIONS, "reencode");
     return reencodeStored(this.#core, options);
   }
 
@@ -334,7 +336,6 @@ export class Client {
 
   /** What a run is waiting for, in words for the person on call. */
   async why(id: string): Promise<Why> {
-    requireId(id, "run id");
     return explainRun(this.#core, id);
   }
 
@@ -387,8 +388,7 @@ export class Client {
   #handleFor(outcome: StartOutcome, workflow: AnyWorkflow | string): RunHandle<never> {
     const { run } = outcome;
     if (run.availableAt !== null) for (const worker of this.#workers) worker.noteDueAt(run.availableAt);
-    const definition = offering(workflow);
-    requireStarted(this.#core, outcome, definition?.name ?? (workflow as string));
-    return this.makeHandle(this.#core, run.id, startedRun(outcome), definition) as RunHandle<never>;
+    requireStarted(this.#core, outcome, offering(workflow)?.name ?? (workflow as string));
+    return this.makeHandle(this.#core, run.id, startedRun(outcome), offering(workflow)) as RunHandle<never>;
   }
 }

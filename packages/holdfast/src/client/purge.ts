@@ -9,7 +9,7 @@ import {
 } from "../errors/option-checks.ts";
 import { batchNamespace } from "../model/batch.ts";
 import { CLOSED_STATUSES } from "../model/run.ts";
-import type { PurgeRunsParams } from "../ports/store.ts";
+import type { EndPosition, PurgeRunsParams } from "../ports/store.ts";
 import type { ClientCore } from "./client-core.ts";
 import type { PurgeOptions } from "./client-options.ts";
 
@@ -43,10 +43,12 @@ async function purgeIn(
   params: PurgeRunsParams,
   onBatch: PurgeOptions["onBatch"] | undefined,
 ): Promise<number> {
+  let after: EndPosition | undefined;
   for (let total = 0; ; ) {
-    const { purged, more } = await core.call((store) => store.runs.purge(params));
+    const { purged, more, last } = await core.call((store) => store.runs.purge({ ...params, ...(after && { after }) }));
     total += purged;
     if (purged > 0) await onBatch?.(total);
-    if (!more || purged === 0) return total;
+    if (!more || !last) return total;
+    after = last;
   }
 }

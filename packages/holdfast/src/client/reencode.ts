@@ -9,6 +9,7 @@
 import { pause } from "../calls/store-retry.ts";
 import type { HoldfastError } from "../errors/holdfast-error.ts";
 import {
+  checkOptions,
   invalidOption,
   isBoolean,
   isFunction,
@@ -83,7 +84,7 @@ export interface ReencodeProgress {
   readonly cursor: string | null;
 }
 
-export const REENCODE_OPTIONS: OptionChecks<ReencodeOptions> = {
+const REENCODE_OPTIONS: OptionChecks<ReencodeOptions> = {
   filter: optionsOf(LIST_FILTER),
   perSecond: wholeNumber(1),
   dryRun: isBoolean,
@@ -92,6 +93,7 @@ export const REENCODE_OPTIONS: OptionChecks<ReencodeOptions> = {
 };
 
 export async function reencodeStored(core: ClientCore, options: ReencodeOptions): Promise<ReencodeProgress> {
+  checkOptions(options, REENCODE_OPTIONS, "reencode");
   const { codec } = core.ports;
   if (!codec.reencode) {
     const fault = "has no method reencode(payload), which returns a payload as it would be written today";

@@ -1,4 +1,5 @@
 import { runNotFound } from "../calls/refused-message.ts";
+import { requireId } from "../errors/option-checks.ts";
 import type { HistoryEvent } from "../model/event.ts";
 import { isClosed, type Run, type RunStatus } from "../model/run.ts";
 import { waitingOps } from "../model/waiting.ts";
@@ -34,6 +35,7 @@ interface Known extends Pick<Findings, "workers" | "now"> {
 }
 
 export async function explainRun(core: ClientCore, id: string): Promise<Why> {
+  requireId(id, "run id");
   const { namespace } = core;
   const [run] = await core.call((store) => store.runs.read({ runs: [{ namespace, id }] }));
   if (!run) throw runNotFound(id, namespace);

@@ -1,4 +1,4 @@
-import type { Leader, ScheduleOutlook, WorkerRef } from "../ports/store.ts";
+import type { Leader, LeaderOutlook, WorkerRef } from "../ports/store.ts";
 import { scheduleOutlook } from "./schedules.ts";
 import type { MemoryState } from "./state.ts";
 
@@ -8,7 +8,7 @@ export function lead(
   { namespace, workerId }: WorkerRef,
   mayLead: boolean,
   now: number,
-): { readonly leads?: ScheduleOutlook } {
+): { readonly leads?: LeaderOutlook } {
   if (!mayLead) {
     stepDown(state, workerId);
     return {};
@@ -16,7 +16,7 @@ export function lead(
   const { leader } = state;
   if (leader?.workerId !== workerId && isLeading(state, leader, now)) return {};
   if (leader?.workerId !== workerId) state.leader = { workerId, namespace, since: now };
-  return { leads: scheduleOutlook(state) };
+  return { leads: { ...scheduleOutlook(state), retains: state.retention.size > 0 } };
 }
 
 function isLeading(state: MemoryState, leader: Leader | null, now: number): boolean {

@@ -53,13 +53,19 @@ function putSchedule(state: MemoryState, put: PutSchedule, now: number): PutSche
 /** No start of a schedule replaces a run. */
 const NEVER_REPLACED = { name: "Error", message: "", kind: "Unknown" } as const;
 
-export function dueSchedules(state: MemoryState, { limit }: DueSchedulesParams, now: number): DueSchedulesResult {
+export function dueSchedules(state: MemoryState, params: DueSchedulesParams, now: number): DueSchedulesResult {
+  const { limit, after } = params;
   const all = [...state.schedules.values()];
   const isDue = ({ state: { nextAt } }: ScheduleRecord): boolean => nextAt !== null && nextAt <= now;
   const due = all.filter(isDue).sort(byTime);
   const later = all.filter((one) => !isDue(one));
   const waiting = later.filter((one) => mustLook(one.state, openRunOf(state, one))).sort(byId);
-  const found = [...due, ...waiting];
+  const found = after
+    ? [
+        ...due.filter((one) => after.dueAt !== null && byTime(one, { ...after, state: { nextAt: after.dueAt } }) > 0),
+        ...waiting.filter((one) => after.dueAt !== null || byId(one, after) > 0),
+      ]
+    : [...due, ...waiting];
   const schedules = found.slice(0, limit).map((one) => scheduleOf(state, one));
   const waits = all.filter((one) => one.state.waits !== "no").sort(byId);
   const awaited = waits.slice(0, limit).flatMap((one) => awaitedOf(openRunOf(state, one)));
@@ -70,13 +76,15 @@ function awaitedOf(open: OpenRun | null): string[] {
   return open && isOpen(open) ? [open.runId] : [];
 }
 
-function byTime(a: ScheduleRecord, b: ScheduleRecord): number {
+type Timed = ScheduleRef & { readonly state: { readonly nextAt: number | null } };
+
+function byTime(a: Timed, b: Timed): number {
   return (a.state.nextAt as number) - (b.state.nextAt as number) || byId(a, b);
 }
 
 function byId(a: ScheduleRef, b: ScheduleRef): number {
   if (a.namespace !== b.namespace) return a.namespace < b.namespace ? -1 : 1;
-  return a.id < b.id ? -1 : 1;
+  return a.id === b.id ? 0 : a.id < b.id ? -1 : 1;
 }
 
 /** When the leader has something to do. */

@@ -4,6 +4,7 @@ import { creationTime, startTime } from "../model/decisions/start.ts";
 import type { HistoryEvent } from "../model/event.ts";
 import type { Message, ReplyAddress } from "../model/message.ts";
 import type { RateRow } from "../model/rates.ts";
+import type { RetentionRules } from "../model/retention.ts";
 import { isClosed, type NewRun, type Run, type RunRow } from "../model/run.ts";
 import type { Schedule, ScheduleDecision } from "../model/schedule.ts";
 import type { VersionRow } from "../model/version-row.ts";
@@ -95,6 +96,8 @@ export interface MemoryState {
   readonly allows: Map<string, Set<string>>;
   /** By namespace and id. */
   readonly schedules: Map<string, ScheduleRecord>;
+  /** By namespace; none is empty. */
+  readonly retention: Map<string, RetentionRules>;
   leader: Leader | null;
   readonly workerLog: WorkerLogRow[];
   newestLogEntry: number;
@@ -135,6 +138,7 @@ export function emptyState(): MemoryState {
     newestFence: 0,
     allows: new Map(),
     schedules: new Map(),
+    retention: new Map(),
     leader: null,
     workerLog: [],
     newestLogEntry: 0,

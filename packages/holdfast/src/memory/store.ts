@@ -18,13 +18,14 @@ import { listLocks, passLocks } from "./locks/locks.ts";
 import { allowNamespace, disallowNamespace, readNamespace } from "./namespaces.ts";
 import { readPayloads, replacePayloads } from "./payloads.ts";
 import { readReplies } from "./replies.ts";
+import { listRetention, readRetention, setRetention } from "./retention.ts";
 import { claimRuns, holdRunsIfParkedByOtherCode } from "./runs/claims.ts";
 import { commitRuns } from "./runs/commits.ts";
 import { forkRun } from "./runs/forks.ts";
 import { reopenRunIfFailed, terminateRuns } from "./runs/interventions.ts";
 import { countRuns, listRuns, readRuns } from "./runs/listing.ts";
 import { pauseRunIfIdle, resumeRunIfParked } from "./runs/parking.ts";
-import { purgeRuns } from "./runs/retention.ts";
+import { purgeRuns } from "./runs/purges.ts";
 import { startRuns } from "./runs/starts.ts";
 import * as schedules from "./schedules.ts";
 import { addSegmentsIfCurrent, dropSegments, readSegments } from "./segments.ts";
@@ -149,6 +150,12 @@ export class MemoryStore implements port.Store {
   readonly locks: port.LockStore = {
     pass: this.#effect("locks.pass", passLocks),
     list: this.#effect("locks.list", listLocks),
+  };
+
+  readonly retention: port.RetentionStore = {
+    set: this.#effect("retention.set", setRetention),
+    read: this.#effect("retention.read", readRetention),
+    list: this.#effect("retention.list", listRetention),
   };
 
   readonly namespaces: port.NamespaceStore = {

@@ -26,8 +26,8 @@ export const BUFFERED_MAX = 1_000;
 /** How many missed times are made up for, unless the schedule says otherwise; and the most that it may say. */
 export const CATCH_UP_MAX_DEFAULT = 100;
 export const CATCH_UP_MAX = 1_000;
-/** The shortest catch-up window: a leader that is replaced must not cost a time. */
-export const CATCH_UP_WINDOW_MS_MIN = 10_000;
+/** The shortest catch-up window: twice the default lease. A leader that is replaced within a lease must not cost a time. */
+export const CATCH_UP_WINDOW_MS_MIN = 60_000;
 /** The longest id of a schedule: a run's id is the schedule's, a separator, and a time or a UUID. */
 export const SCHEDULE_ID_LENGTH_MAX = ID_LENGTH_MAX - 40;
 
@@ -126,6 +126,12 @@ export function scheduleOf(
 /** The id of the run for a time of a schedule. */
 export function scheduledId(scheduleId: string, at: number): string {
   return `${scheduleId}@${new Date(at).toISOString()}`;
+}
+
+/** The schedule whose run may have this id; undefined for one that no run of a schedule can have. */
+export function scheduleIdOf(runKey: string): string | undefined {
+  const end = Math.max(runKey.lastIndexOf("@"), runKey.lastIndexOf("!"));
+  return end > 0 ? runKey.slice(0, end) : undefined;
 }
 
 /** The run id of that run: always the same one, whoever starts it and however often. */

@@ -23,6 +23,8 @@ export type Hint =
   | { readonly type: "answered"; readonly askId: string }
   /** A schedule was created or changed: the leader should look. */
   | { readonly type: "schedule" }
+  /** It was changed how long runs are kept: the leader should look. */
+  | { readonly type: "retention" }
   /** The leader has stepped down: another worker may take its place. */
   | { readonly type: "leaderless" };
 

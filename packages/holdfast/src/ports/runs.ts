@@ -24,6 +24,7 @@ import type {
   TerminateOutcome,
   TerminateRunsParams,
 } from "./interventions.ts";
+import type { PurgeRunsParams, PurgeRunsResult } from "./purges.ts";
 import type { ListedRun, ListRunsParams, RunFilter } from "./run-filter.ts";
 import type { RunRef } from "./run-ref.ts";
 
@@ -148,7 +149,7 @@ export interface RunStore {
 
   /**
    * Deletes closed runs that ended before that time, with their events, inboxes, dead letters and the list of their children: the
-   * oldest first, at most `limit`; with `runIds` only those. A run that owes something stays. The
+   * oldest first, of at most `limit` that may go; with `runIds` only of those. A run that owes something stays. The
    * message ids of a chain stay as long as one of its runs does. For messages, a run whose continuation was purged is
    * `not_found`. Skips rows that another transaction has locked. Precondition: `limit` is at least 1. Atomic as a whole.
    * Idempotence: none is needed, a repeated call continues where the first one ended; but a start under a purged runId is a
@@ -374,21 +375,4 @@ export interface WatchRunsParams {
 export interface WatchOutcome {
   readonly outcome: "ended" | "watching" | "not_found" | "not_allowed" | "busy";
   readonly end: EndedRun | null;
-}
-
-export interface PurgeRunsParams {
-  readonly namespace: string;
-  /** In store time. */
-  readonly endedBefore: number;
-  /** Default: all of them. */
-  readonly statuses?: readonly ClosedStatus[];
-  /** Only these runs. Default: all of them. */
-  readonly runIds?: readonly string[];
-  readonly limit: number;
-}
-
-export interface PurgeRunsResult {
-  readonly purged: number;
-  /** There are more than the limit: purge again. */
-  readonly more: boolean;
 }

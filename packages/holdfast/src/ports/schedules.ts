@@ -17,9 +17,9 @@ export interface ScheduleStore {
   putIfRevision(params: PutSchedulesParams): Promise<PutSchedulesResult>;
 
   /**
-   * Schedules of all namespaces that somebody must look at, the longest due first, at most `limit`: those whose `nextAt` has
-   * come, and those with buffered times whose run has ended or is to be stopped by their policy (`waiting`). Those that are paused
-   * are not among them. Read only.
+   * Schedules of all namespaces that somebody must look at, at most `limit`: those whose `nextAt` has come, the longest due first,
+   * then those with buffered times whose run has ended or is to be stopped by their policy (`waiting`), in the order of their ids.
+   * Those that are paused are not among them. Read only.
    */
   due(params: DueSchedulesParams): Promise<DueSchedulesResult>;
 
@@ -76,6 +76,14 @@ export interface PutScheduleOutcome {
 
 export interface DueSchedulesParams {
   readonly limit: number;
+  /** Only those behind this position in the order of the answer. Default: from the first. */
+  readonly after?: DuePosition;
+}
+
+/** A position in the order of `due`: a schedule has it, or had it when it was read. */
+export interface DuePosition extends ScheduleRef {
+  /** Its `nextAt` if that had come; null if it was there because of its buffered times. */
+  readonly dueAt: number | null;
 }
 
 export interface DueSchedulesResult extends ScheduleOutlook {
@@ -83,11 +91,11 @@ export interface DueSchedulesResult extends ScheduleOutlook {
   readonly now: number;
   /** The run ids of the open runs of the first `limit` schedules with buffered times, in the order of those schedules' ids. */
   readonly awaited: readonly string[];
-  /** The limit was reached: ask again. */
+  /** There are others behind these. */
   readonly more: boolean;
 }
 
-/** When there is something to do for the leader. */
+/** When there is something to do about schedules. */
 export interface ScheduleOutlook {
   /** The earliest `nextAt` of all schedules that are not due yet; in a heartbeat, of all schedules. */
   readonly nextAt: number | null;

@@ -21,7 +21,8 @@ export type StoreCalls = CallsOf<"runs"> &
   CallsOf<"namespaces"> &
   CallsOf<"asks"> &
   CallsOf<"payloads"> &
-  CallsOf<"schedules"> & { readonly transact: NonNullable<Store["transact"]>; readonly readClock: Store["readClock"] };
+  CallsOf<"schedules"> &
+  CallsOf<"retention"> & { readonly transact: NonNullable<Store["transact"]>; readonly readClock: Store["readClock"] };
 
 /** The full name of a call, such as `runs.commit`. */
 export type StoreMethod = keyof StoreCalls;
@@ -71,6 +72,7 @@ const GROUPS: { readonly [G in keyof StoreGroups]: Readonly<Record<keyof StoreGr
   asks: { ask: true, take: true, answer: true, read: true, forget: true },
   payloads: { read: true, replaceIfUnchanged: true },
   schedules: { putIfRevision: true, due: true, read: true, decisions: true, list: true, remove: true },
+  retention: { set: true, read: true, list: true },
 };
 
 type Call = (params: unknown) => Promise<unknown>;

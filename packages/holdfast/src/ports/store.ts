@@ -19,7 +19,7 @@
  * 6. After a commit the store publishes hints through its notifier; nothing may depend on them.
  * 7. Each call names the namespace of every run and every worker that it concerns. A run or a worker of another namespace
  * does not exist for the call, even if the caller knows its id: `not_found`, `lost`, null, nothing to read, not `live`. Only
- * `workers.sweep`, `workers.readLeader`, `debts.read` and `schedules.due` cover all namespaces.
+ * `workers.sweep`, `workers.readLeader`, `debts.read`, `schedules.due` and `retention.list` cover all namespaces.
  */
 import type { AskStore } from "./asks.ts";
 import type { StoreCapabilities } from "./capabilities.ts";
@@ -29,6 +29,7 @@ import type { InboxStore } from "./inbox.ts";
 import type { LockStore } from "./locks.ts";
 import type { NamespaceStore } from "./namespaces.ts";
 import type { PayloadStore } from "./payloads.ts";
+import type { RetentionStore } from "./retention.ts";
 import type { RunStore } from "./runs.ts";
 import type { ScheduleStore } from "./schedules.ts";
 import type { SegmentStore } from "./segments.ts";
@@ -46,6 +47,8 @@ export type * from "./interventions.ts";
 export type * from "./locks.ts";
 export type * from "./namespaces.ts";
 export type * from "./payloads.ts";
+export type * from "./purges.ts";
+export type * from "./retention.ts";
 export type * from "./run-filter.ts";
 export type * from "./run-ref.ts";
 export type * from "./runs.ts";
@@ -71,6 +74,7 @@ export interface StoreGroups {
   readonly asks: AskStore;
   readonly payloads: PayloadStore;
   readonly schedules: ScheduleStore;
+  readonly retention: RetentionStore;
 }
 
 export interface Store extends StoreGroups {

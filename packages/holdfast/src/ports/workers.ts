@@ -121,9 +121,9 @@ export interface RegisterWorkerParams extends WorkerRef {
 export interface RegisterWorkerResult {
   readonly live: boolean;
   readonly now: number;
-  /** Other live workers of the same namespace, host and name; left out for a worker that does not name its host. */
   /** It is the leader now; absent if not. */
-  readonly leads?: ScheduleOutlook;
+  readonly leads?: LeaderOutlook;
+  /** Other live workers of the same namespace, host and name; left out for a worker that does not name its host. */
   readonly namesakes?: readonly { readonly workerId: string; readonly pid: number }[];
 }
 
@@ -147,7 +147,13 @@ export interface HeartbeatResult {
   /** It was asked to drain. */
   readonly drain?: true;
   /** It is the leader; absent if not. */
-  readonly leads?: ScheduleOutlook;
+  readonly leads?: LeaderOutlook;
+}
+
+/** What there is to do for the leader. */
+export interface LeaderOutlook extends ScheduleOutlook {
+  /** There are namespaces whose runs are deleted some day. */
+  readonly retains: boolean;
 }
 
 export interface SweepParams {

@@ -604,8 +604,17 @@ describe("docs/limits.md", () => {
 
   test("catch-up window of a schedule", async () => {
     const t = await testEngine({ workflows: [] });
-    const short = t.client.schedules.create({ ...hourly, catchUp: { window: "9s" } });
+    const short = t.client.schedules.create({ ...hourly, catchUp: { window: "59s" } });
     await expect(short).rejects.toMatchObject({ code: "invalid_option" });
+    await t.client.schedules.create({ ...hourly, catchUp: { window: "1m" } });
+    await t.close();
+  });
+
+  test("how long `retention` keeps runs that have ended", async () => {
+    const t = await testEngine({ workflows: [] });
+    await expect(t.client.retention.set({ failed: "59s" })).rejects.toMatchObject({ code: "invalid_option" });
+    await t.client.retention.set({ failed: "1m" });
+    expect(await t.client.retention.get()).toEqual({ failed: "1m" });
     await t.close();
   });
 

@@ -153,7 +153,7 @@ test("a year of a five-minute and of a daily 02:30 schedule fires exactly as an 
       coordinates: true,
     });
     leader.start();
-    leader.told({ nextAt: null, waiting: false });
+    leader.told({ nextAt: null, waiting: false, retains: false });
     // It dies in one of the calls that it makes some days later: before it takes effect, or after.
     const diesAt = FROM + ((crashes + 1) * (TO - FROM)) / (CRASHES + 1);
     let left = 1 + Math.floor(random.next() * 7);

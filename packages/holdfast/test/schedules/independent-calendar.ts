@@ -4,8 +4,9 @@
  */
 
 const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
-const STRIDE = 15;
+const MINUTES_A_DAY = 1_440;
+/** If this many minutes pass on the clock, too, it was not changed in them. */
+const STRIDE = 60;
 
 /** A date that a clock shows. */
 export interface Shown {
@@ -25,19 +26,24 @@ export interface PlainCron {
 /** Every minute of a stretch of time, and what the clocks of a zone show in it. */
 export class WalkedZone {
   readonly fromMs: number;
-  /** What the clock shows in each minute, as the number that Date.UTC makes of it. */
-  readonly #walls: number[] = [];
+  /** What the clock shows in each minute, in whole minutes as Date.UTC counts them. Typed, because they are walked for every cron. */
+  readonly #walls: Int32Array;
 
   /** Whole minutes; `untilMs` is exclusive. */
   constructor(timezone: string, fromMs: number, untilMs: number) {
     this.fromMs = fromMs;
     const format = new Intl.DateTimeFormat("sv-SE", { timeZone: timezone, dateStyle: "short", timeStyle: "medium" });
     const wallAt = (ms: number) => Date.parse(`${format.format(ms).replace(" ", "T")}Z`);
+    this.#walls = new Int32Array(Math.ceil((untilMs - fromMs) / (STRIDE * MINUTE_MS)) * STRIDE);
     let wall = wallAt(fromMs);
-    for (let ms = fromMs; ms < untilMs; ms += STRIDE * MINUTE_MS) {
+    for (let start = 0; start < this.#walls.length; start += STRIDE) {
+      const ms = fromMs + start * MINUTE_MS;
       const later = wallAt(ms + STRIDE * MINUTE_MS);
       const steady = later - wall === STRIDE * MINUTE_MS;
-      for (let i = 0; i < STRIDE; i++) this.#walls.push(steady ? wall + i * MINUTE_MS : wallAt(ms + i * MINUTE_MS));
+      for (let i = 0; i < STRIDE; i++) {
+        const shown = steady ? wall + i * MINUTE_MS : wallAt(ms + i * MINUTE_MS);
+        this.#walls[start + i] = shown / MINUTE_MS;
+      }
       wall = later;
     }
   }
@@ -46,7 +52,7 @@ export class WalkedZone {
   changedAt(): number[] {
     const times: number[] = [];
     for (let i = 1; i < this.#walls.length; i++) {
-      if (this.#wall(i) - this.#wall(i - 1) !== MINUTE_MS) times.push(this.fromMs + i * MINUTE_MS);
+      if (this.#wall(i) - this.#wall(i - 1) !== 1) times.push(this.fromMs + i * MINUTE_MS);
     }
     return times;
   }
@@ -60,9 +66,9 @@ export class WalkedZone {
   #shown(cron: PlainCron): number[] {
     const times: number[] = [];
     const isDue = matcher(cron);
-    this.#walls.forEach((wall, i) => {
-      if (isDue(wall)) times.push(this.fromMs + i * MINUTE_MS);
-    });
+    for (let i = 0; i < this.#walls.length; i++) {
+      if (isDue(this.#wall(i))) times.push(this.fromMs + i * MINUTE_MS);
+    }
     return times;
   }
 
@@ -74,8 +80,8 @@ export class WalkedZone {
     for (let i = 1; i < this.#walls.length; i++) {
       const before = this.#wall(i - 1);
       // One value, unless the clock was put forward.
-      for (let wall = before + MINUTE_MS; wall <= this.#wall(i); wall += MINUTE_MS) {
-        const date = Math.floor(wall / DAY_MS);
+      for (let wall = before + 1; wall <= this.#wall(i); wall++) {
+        const date = Math.floor(wall / MINUTES_A_DAY);
         if (!isDue(wall) || taken.has(date)) continue;
         taken.add(date);
         times.add(this.fromMs + i * MINUTE_MS);
@@ -89,14 +95,16 @@ export class WalkedZone {
   }
 }
 
-/** Whether a cron has a wall time. Dates are remembered, because each of them has 1,440 minutes. */
+/** Whether a cron has a wall time. What it says about minutes of the day, and about dates, is found out once for each. */
 function matcher(cron: PlainCron): (wall: number) => boolean {
+  const minutes = Uint8Array.from({ length: MINUTES_A_DAY }, (_, minute) =>
+    cron.minutes.has(minute % 60) && cron.hours.has(Math.floor(minute / 60)) ? 1 : 0,
+  );
   const days = new Map<number, boolean>();
   return (wall) => {
-    const minute = Math.floor(wall / MINUTE_MS) % 1_440;
-    if (!cron.minutes.has(minute % 60) || !cron.hours.has(Math.floor(minute / 60))) return false;
-    const date = Math.floor(wall / DAY_MS);
-    const known = days.get(date) ?? cron.isDay(shownAt(wall));
+    if (minutes[wall % MINUTES_A_DAY] === 0) return false;
+    const date = Math.floor(wall / MINUTES_A_DAY);
+    const known = days.get(date) ?? cron.isDay(shownAt(wall * MINUTE_MS));
     days.set(date, known);
     return known;
   };

@@ -37,6 +37,19 @@ describe("a time that comes while a run is open", () => {
     await t.close();
   });
 
+  test("is skipped if the run is parked, and the reason says so", async () => {
+    const { t, s, open } = await engine("skip");
+    await t.clock.advance("1h");
+    await t.client.get(id(11)).pause();
+    await t.clock.advance("1h");
+    expect((await s.describe()).decisions[1]).toMatchObject({ what: "skipped", reason: `run "${id(11)}" is parked` });
+    await t.client.get(id(11)).resume();
+    await t.clock.advance("1h");
+    expect((await s.describe()).decisions[2]).toMatchObject({ what: "skipped", reason: `run "${id(11)}" is open` });
+    expect(await open()).toEqual([id(11)]);
+    await t.close();
+  });
+
   test("is started side by side", async () => {
     const { t, s, open } = await engine("allow");
     await t.clock.advance("3h");

@@ -4,7 +4,7 @@ import { signal, workflow } from "../../src/define/definitions.ts";
 import { HoldfastError } from "../../src/errors/holdfast-error.ts";
 import type { OverlapPolicy } from "../../src/model/schedule.ts";
 import type { PutSchedulesParams } from "../../src/ports/store.ts";
-import { Cluster, type Process } from "../lab/harness.ts";
+import { Cluster, Gate, outcomeUnknown, type Process } from "../lab/harness.ts";
 
 const go = signal<true>("go");
 const patient = workflow("patient", async (ctx) => {
@@ -170,3 +170,68 @@ test.each([3_600_000, -3_600_000])(
     }
   },
 );
+
+/** A client whose put takes effect, but its answer is lost; before it sends the put again, the leader has fired. */
+async function lostAnswer() {
+  const cluster = new Cluster();
+  const fired = new Gate();
+  let puts = 0;
+  const leader = cluster.process("leader", async (method, params, next) => {
+    const answer = await next();
+    if (puts > 0 && method === "schedules.putIfRevision" && !(params as PutSchedulesParams).announce) fired.open();
+    return answer;
+  });
+  const quick = workflow("quick", async () => "done");
+  await leader.worker({ workflows: [quick] });
+  const caller = cluster.process("caller", async (method, _params, next) => {
+    if (method !== "schedules.putIfRevision") return next();
+    puts += 1;
+    if (puts === 1) {
+      await next();
+      throw outcomeUnknown();
+    }
+    await fired.opened;
+    return next();
+  });
+  const decisions = () => cluster.store.state.schedules.get("default\ns")?.decisions ?? [];
+  await cluster.until(leader.client.schedules.create({ id: "s", workflow: quick, every: "10s", overlap: "allow" }));
+  return { cluster, schedule: caller.client.schedules.get("s"), decisions, puts: () => puts };
+}
+
+describe("a change whose answer is lost, and that the leader has followed by another one", () => {
+  test("is a trigger that is noted once", async () => {
+    const { cluster, schedule, decisions, puts } = await lostAnswer();
+    const triggering = schedule.trigger();
+    await cluster.clock.advance("15s");
+    const run = await triggering;
+    expect(puts()).toBe(2);
+    const triggered = decisions().filter(({ reason }) => reason === "it was triggered");
+    expect(triggered.map(({ runId }) => runId)).toEqual([run.runId]);
+    expect(await cluster.until(run.result())).toBe("done");
+  });
+
+  test("is a trigger that is noted once, also if its run is gone by then", async () => {
+    const { cluster, schedule, decisions } = await lostAnswer();
+    const triggering = schedule.trigger();
+    await cluster.when(() => decisions().length === 1);
+    const [, run] = [...cluster.store.state.runs][0] ?? [];
+    await cluster.when(() => run?.status === "completed");
+    await cluster.store.runs.purge({ namespace: "default", endedBefore: cluster.clock.now() + 1, limit: 10 });
+    await cluster.clock.advance("15s");
+    await triggering;
+    expect(decisions().filter(({ reason }) => reason === "it was triggered")).toHaveLength(1);
+  });
+
+  test("is a batch of a backfill that is noted and counted once", async () => {
+    const { cluster, schedule, decisions, puts } = await lostAnswer();
+    const to = new Date(cluster.clock.now() - 1);
+    const from = new Date(to.getTime() - 59_999);
+    const filling = schedule.backfill({ from, to });
+    await cluster.clock.advance("15s");
+    const done = await filling;
+    expect(puts()).toBe(2);
+    expect(done).toMatchObject({ times: 6, started: 6, buffered: 0, skipped: 0 });
+    const noted = decisions().filter(({ at }) => at <= to.getTime());
+    expect(noted.map(({ what }) => what)).toEqual(Array(6).fill("fired"));
+  });
+});

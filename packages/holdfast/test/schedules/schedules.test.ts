@@ -96,7 +96,7 @@ describe("a schedule", () => {
     });
     await expect(create({ overlap: "sometimes" })).rejects.toMatchObject({ code: "invalid_option" });
     await expect(create({ catchUp: { max: 0 } })).rejects.toMatchObject({ code: "invalid_option" });
-    await expect(create({ catchUp: { window: "1s" } })).rejects.toMatchObject({ code: "invalid_option" });
+    await expect(create({ catchUp: { window: "59s" } })).rejects.toMatchObject({ code: "invalid_option" });
     await expect(create({ id: "x".repeat(361) })).rejects.toMatchObject({ code: "invalid_name" });
     await expect(create({ workflow: undefined })).rejects.toMatchObject({ code: "invalid_option" });
     await expect(create({ options: { attributes: { "holdfast.x": 1 } } })).rejects.toMatchObject({
@@ -203,6 +203,39 @@ describe("pause, trigger, update, delete", () => {
     const about = await s.describe();
     expect(about.openId).toBe(run.id);
     expect(about.decisions.at(-1)).toMatchObject({ what: "skipped", reason: `run "${run.id}" is open` });
+    await t.close();
+  });
+
+  test("a schedule that is created again can be updated: it has a new next time, is active, and keeps its decisions", async () => {
+    const { fired, report } = reports();
+    const t = await testEngine({ workflows: [report], now: NOW });
+    const { schedules } = t.client;
+    const said = { id: "s", workflow: report, input: { to: "x" }, ifExists: "update" } as const;
+    const s = await schedules.create({ ...said, every: "1h", overlap: "allow", note: "hourly" });
+    await t.clock.advance("1h");
+    await s.pause({ by: "ann" });
+    await schedules.create({ ...said, every: "2h", input: { to: "y" } });
+    expect(await s.describe()).toMatchObject({
+      ...{ paused: false, note: null, by: null, overlap: "skip", nextAt: new Date("2026-03-02T12:00Z") },
+      decisions: [{ what: "fired" }],
+    });
+    await t.clock.advance("1h");
+    expect(fired).toEqual([seen("2026-03-02T11:00Z"), seen("2026-03-02T12:00Z")]);
+    expect((await schedules.list()).schedules).toHaveLength(1);
+    await expect(schedules.create({ ...said, every: "2h", ifExists: "fail" })).rejects.toMatchObject({
+      code: "schedule_already_exists",
+    });
+    await t.close();
+  });
+
+  test("a schedule that is created again as it is does not lose the times that are due", async () => {
+    const t = await testEngine({ workflows: [], now: NOW });
+    const said = { id: "s", workflow: "job", every: "1h", ifExists: "update" } as const;
+    const s = await t.client.schedules.create(said);
+    const { nextAt } = await s.describe();
+    await t.client.schedules.create(said);
+    await t.client.schedules.create({ ...said, note: "another" });
+    expect(await s.describe()).toMatchObject({ nextAt, note: "another", decisions: [] });
     await t.close();
   });
 

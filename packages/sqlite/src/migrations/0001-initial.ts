@@ -339,6 +339,11 @@ create table holdfast_schedules (
 create index holdfast_schedules_due on holdfast_schedules (next_at, namespace, id) where next_at is not null;
 create index holdfast_schedules_waiting on holdfast_schedules (namespace, id) where waits > 0;
 
+create table holdfast_retention (
+  namespace text primary key,
+  rules     text not null
+) strict, without rowid;
+
 create table holdfast_leader (
   one        integer primary key check (one = 1),
   worker_key integer not null,

@@ -1,4 +1,4 @@
-import { OVERLAP_POLICIES, type PutSchedule, type Schedule, type StartRun } from "holdfast/adapter";
+import { type DuePosition, OVERLAP_POLICIES, type PutSchedule, type Schedule, type StartRun } from "holdfast/adapter";
 import { aStart } from "../../fixture.ts";
 import { bytes, LEASE_MS } from "../../sample-data.ts";
 import { DEFINITION } from "../../sample-schedules.ts";
@@ -55,11 +55,16 @@ function scheduledStart(world: World, dice: Dice, namespace: string, schedule: s
   return aStart(run, { ifRunning: "return", ifClosed: "return", pick: null });
 }
 
-export function lookAtSchedulesCall(_world: World, dice: Dice): Call {
+function duePosition(world: World, dice: Dice, namespace: string, id: string): DuePosition {
+  return { namespace, id, dueAt: dice.chance(0.5) ? null : world.now + dice.int(200) - 100 };
+}
+
+export function lookAtSchedulesCall(world: World, dice: Dice): Call {
   const namespace = someNamespace("default", dice);
   const id = dice.pick(SCHEDULE_IDS) as string;
   return dice.of<Call>(
     { method: "schedules.due", params: { limit: 1 + dice.int(4) } },
+    { method: "schedules.due", params: { limit: 1 + dice.int(4), after: duePosition(world, dice, namespace, id) } },
     { method: "schedules.list", params: { namespace, limit: 1 + dice.int(3), failing: dice.chance(0.5), after: "s" } },
     {
       method: "schedules.read",

@@ -180,9 +180,9 @@ export const watches: Suite = {
       await run.commit(end());
       await t.advance(10);
       const purge = () => t.store.runs.purge({ namespace: "default", endedBefore: t.now, limit: 10 });
-      expect(await purge()).toEqual({ purged: 0, more: false });
+      expect(await purge()).toMatchObject({ purged: 0, more: false });
       await t.talks.payAll();
-      expect(await purge()).toEqual({ purged: 1, more: false });
+      expect(await purge()).toMatchObject({ purged: 1, more: false });
     },
   },
 };

@@ -1,4 +1,4 @@
-import type { ScheduleState } from "holdfast/adapter";
+import type { DuePosition, ScheduleState } from "holdfast/adapter";
 import { expect } from "vitest";
 import type { Fixture } from "../../fixture.ts";
 import { end, errorRecord } from "../../sample-data.ts";
@@ -36,6 +36,30 @@ export const dueSchedules: Suite = {
       expect(result.schedules.map(({ id }) => id)).toEqual(["s4", "s3", "s2"]);
       expect(result.more).toBe(true);
       expect((await t.store.schedules.due({ limit: 5 })).more).toBe(false);
+    },
+
+    "are given out page by page: those whose time has come, then those that wait": async (t) => {
+      for (const id of ["s0", "s1", "s2"]) await aSchedule(t, { id, ...at(t.now - 1) });
+      await aSchedule(t, { id: "s1", namespace: "other", ...at(t.now - 1) });
+      await aSchedule(t, { id: "first", ...at(t.now - 2) });
+      for (const id of ["w0", "w1"]) await aSchedule(t, { id, ...at(null, { buffered: [1], waits: "look" }) });
+      await aSchedule(t, { id: "w0", namespace: "other", ...at(t.now + 9, { buffered: [1], waits: "end" }) });
+      const behind = async (after: DuePosition, limit = 100): Promise<string[]> => {
+        const { schedules, more } = await t.store.schedules.due({ limit, after });
+        return [...schedules.map(({ namespace, id }) => `${namespace}/${id}`), ...(more ? ["more"] : [])];
+      };
+      const waiting = ["default/w0", "default/w1", "other/w0"];
+      const position = { namespace: "default", id: "s1", dueAt: t.now - 1 };
+      expect(await behind(position)).toEqual(["default/s2", "other/s1", ...waiting]);
+      expect(await behind(position, 1)).toEqual(["default/s2", "more"]);
+      expect(await behind(position, 3)).toEqual(["default/s2", "other/s1", "default/w0", "more"]);
+      expect(await behind({ ...position, id: "between" })).toEqual(
+        ["s0", "s1", "s2"].map((id) => `default/${id}`).concat("other/s1", waiting),
+      );
+      expect(await behind({ ...position, namespace: "other" })).toEqual(waiting);
+      expect(await behind({ ...position, dueAt: null })).toEqual(waiting);
+      expect(await behind({ namespace: "default", id: "w0", dueAt: null })).toEqual(waiting.slice(1));
+      expect(await behind({ namespace: "other", id: "w0", dueAt: null })).toEqual([]);
     },
 
     "are none where there are none": async (t) => {

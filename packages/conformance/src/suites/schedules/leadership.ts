@@ -40,7 +40,11 @@ export const leadership: Suite = {
       const second = await t.worker({ coordinates: true });
       expect(await t.store.workers.readLeader({})).toEqual({ workerId: first, namespace: "other", since });
       expect((await beat(t, second)).leads).toBeUndefined();
-      expect((await beat(t, first, { namespace: "other" })).leads).toEqual({ nextAt: null, waiting: false });
+      expect((await beat(t, first, { namespace: "other" })).leads).toEqual({
+        nextAt: null,
+        waiting: false,
+        retains: false,
+      });
       expect(await leader(t)).toBe(first);
     },
 
@@ -57,9 +61,9 @@ export const leadership: Suite = {
       };
       const workerId = t.newId();
       const registered = await t.store.workers.register({ ...params, workerId, coordinates: true });
-      expect(registered.leads).toEqual({ nextAt: t.now - 50, waiting: false });
+      expect(registered.leads).toEqual({ nextAt: t.now - 50, waiting: false, retains: false });
       await aSchedule(t, { id: "w", state: { ...STATE, buffered: [1], waits: "end" } });
-      expect((await beat(t, workerId)).leads).toEqual({ nextAt: t.now - 50, waiting: true });
+      expect((await beat(t, workerId)).leads).toEqual({ nextAt: t.now - 50, waiting: true, retains: false });
     },
 
     "is replaced by the heartbeat of another once its lease has expired, before any sweep": async (t) => {

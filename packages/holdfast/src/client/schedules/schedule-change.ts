@@ -1,4 +1,5 @@
 /** Changes of a schedule: read, judged, written if nobody has changed it meanwhile, and otherwise read again. */
+import { isDeepStrictEqual } from "node:util";
 import { nextAfter } from "../../calendar/index.ts";
 import { missedBetween } from "../../calls/scheduled-runs.ts";
 import { isTransient, lockedMs, pause } from "../../calls/store-retry.ts";
@@ -50,19 +51,39 @@ async function changeInTurn(
     const wanted = await change(schedule);
     if (wanted === undefined) return undefined;
     const { namespace, revision } = schedule;
-    const outcome = await putSchedule(core, { namespace, id, revision, next: core.newId(), ...wanted });
+    const { outcome, sends } = await putSchedule(core, { namespace, id, revision, next: core.newId(), ...wanted });
     if (outcome.outcome !== "moved" && outcome.outcome !== "busy") return outcome;
+    if (sends > 1 && (await isNoted(core, id, wanted.decided))) return { outcome: "written" };
     // The leader comes in between once; whoever does it more often is one of many.
     if (tries > 1) await pause({ ...core.ports, life: core.life }, lockedMs(core.ports.random, tries - 1));
   }
 }
 
-/** One put, repeated while the row is locked. */
-function putSchedule(core: ClientCore, put: PutSchedule): Promise<PutScheduleOutcome> {
-  return core.untilNotBusy(async (store) => {
+interface SentPut {
+  readonly outcome: PutScheduleOutcome;
+  readonly sends: number;
+}
+
+/** One put, repeated while the row is locked, and after an answer that was lost. */
+export async function putSchedule(core: ClientCore, put: PutSchedule): Promise<SentPut> {
+  let sends = 0;
+  const outcome = await core.untilNotBusy(async (store) => {
+    sends += 1;
     const { outcomes } = await store.schedules.putIfRevision({ puts: [put], announce: true });
     return outcomes[0] as PutScheduleOutcome;
   });
+  return { outcome, sends };
+}
+
+/**
+ * An earlier send whose answer was lost has written the change, and somebody else, such as the leader, has changed the schedule
+ * since. Its decisions tell: those about starts name the run, and what else is equal to them has the same effect.
+ */
+async function isNoted(core: ClientCore, id: string, decided: readonly ScheduleDecision[]): Promise<boolean> {
+  if (decided.length === 0) return false;
+  const { namespace } = core;
+  const noted = await core.call((store) => store.schedules.decisions({ namespace, id }));
+  return decided.every((one) => noted.some((other) => isDeepStrictEqual(other, one)));
 }
 
 /** Where a new schedule stands. */

@@ -65,7 +65,8 @@ export interface CatchUpOptions {
    */
   readonly max?: number;
   /**
-   * Only times that were missed no longer ago than this. At least 10 s.
+   * Only times that were missed no longer ago than this. At least 1 min, and longer than the lease of your workers: a leader that
+   * dies is replaced within its lease.
    * @defaultValue no limit
    */
   readonly window?: Duration;
@@ -115,6 +116,12 @@ export type ScheduleOptions<D extends AnyWorkflow | string = AnyWorkflow | strin
     readonly id: string;
     /** What it starts: a workflow, or the name of one. */
     readonly workflow: D;
+    /**
+     * What to do if a schedule has the id. `"update"`: it becomes what these options say, as if it were new, and is active unless they say
+     * `paused`; its decisions and its runs stay. Its next time is computed anew if its times have changed, or if it was paused.
+     * @defaultValue `"fail"`: refused with `schedule_already_exists`
+     */
+    readonly ifExists?: "fail" | "update";
   } & ScheduledInput<D>;
 
 /** At least one of the three says when. */
@@ -251,13 +258,14 @@ export function requireScheduleId(id: unknown): asserts id is string {
 }
 
 export const CREATE_OPTIONS: OptionChecks<
-  ScheduleTimes & ScheduleRules & Record<"id" | "workflow" | "input", unknown>
+  ScheduleTimes & ScheduleRules & Record<"id" | "workflow" | "input" | "ifExists", unknown>
 > = {
   ...TIMES_OPTIONS,
   ...RULES,
   id: isScheduleId,
   workflow: checkedLater,
   input: checkedLater,
+  ifExists: oneOf("fail", "update"),
 };
 
 export const UPDATE_OPTIONS: OptionChecks<ScheduleUpdate> = {

@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
 import { readSpec, upcoming } from "../../calendar/index.ts";
 import type { AnyWorkflow } from "../../define/definitions.ts";
-import { HoldfastError } from "../../errors/holdfast-error.ts";
+import { HoldfastError, isHoldfastError } from "../../errors/holdfast-error.ts";
 import { checkOptions, invalidOption, requireOptions } from "../../errors/option-checks.ts";
 import type { ScheduleTimes } from "../../model/calendar-spec.ts";
-import type { PutScheduleOutcome, ScheduleRef } from "../../ports/store.ts";
+import type { ScheduleRef } from "../../ports/store.ts";
 import type { RunPage } from "../list-runs.ts";
 import type { RunHandle } from "../run-handle.ts";
-import { firstState, readSchedule, storeNow } from "./schedule-change.ts";
+import { changeSchedule, firstState, putSchedule, readSchedule, redefined, storeNow } from "./schedule-change.ts";
 import { type DefinedSchedule, defined, noteWorkflow } from "./schedule-definition.ts";
 import { ScheduleHandle, type ScheduleHost, type ScheduleRunsOptions } from "./schedule-handle.ts";
 import {
@@ -37,7 +37,10 @@ export class Schedules {
     this.#host = { ...host, named: new Map() };
   }
 
-  /** Creates a schedule. Resolves when it is durable. An id that exists is refused with `schedule_already_exists`. */
+  /**
+   * Creates a schedule. Resolves when it is durable. An id that exists is refused with `schedule_already_exists`, unless `ifExists` says
+   * that the schedule is to be updated.
+   */
   create<D extends AnyWorkflow | string>(options: ScheduleOptions<D>): Promise<ScheduleHandle>;
   async create(options: ScheduleOptions): Promise<ScheduleHandle> {
     const { core, known } = this.#host;
@@ -51,19 +54,32 @@ export class Schedules {
     const made = await defined(core, known, options);
     const state = firstState(made, await storeNow(core));
     const put = { namespace, id, revision: null, next: core.newId(), ...made, state, decided: [], starts: [] };
-    let sends = 0;
-    const { outcome } = await core.untilNotBusy(async (store) => {
-      sends += 1;
-      const { outcomes } = await store.schedules.putIfRevision({ puts: [put], announce: true });
-      return outcomes[0] as PutScheduleOutcome;
-    });
-    // An earlier send whose answer was lost may have created it, and the leader has fired it since.
-    if (outcome === "written" || (sends > 1 && (await this.#isSame(put)))) {
-      noteWorkflow(this.#host, options.workflow);
-      return this.get(id);
+    const { outcome, sends } = await putSchedule(core, put);
+    const exists = outcome.outcome !== "written";
+    if (exists && options.ifExists === "update") {
+      if (!(await this.#replaced(id, made))) return this.create(options);
+    } else if (exists && !(sends > 1 && (await this.#isSame(put)))) {
+      // Otherwise an earlier send whose answer was lost has created it, and the leader has fired it since.
+      const message = `Schedule "${id}" already exists. Change it with hf.schedules.update("${id}", …), or choose another id.`;
+      throw new HoldfastError("schedule_already_exists", message, { data: { id, namespace } });
     }
-    const message = `Schedule "${id}" already exists. Change it with hf.schedules.update("${id}", …), or choose another id.`;
-    throw new HoldfastError("schedule_already_exists", message, { data: { id, namespace } });
+    noteWorkflow(this.#host, options.workflow);
+    return this.get(id);
+  }
+
+  /** The schedule becomes what was defined. False: it was deleted meanwhile. */
+  async #replaced(id: string, made: DefinedSchedule): Promise<boolean> {
+    const { core } = this.#host;
+    try {
+      await changeSchedule(core, id, async (schedule) => {
+        const isSame = isDeepStrictEqual([schedule.definition, schedule.input], [made.definition, made.input]);
+        return isSame ? undefined : redefined(schedule, made, await storeNow(core));
+      });
+      return true;
+    } catch (error) {
+      if (isHoldfastError(error, "schedule_not_found")) return false;
+      throw error;
+    }
   }
 
   async #isSame({ id, definition, input }: ScheduleRef & DefinedSchedule): Promise<boolean> {

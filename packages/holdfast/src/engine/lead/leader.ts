@@ -1,19 +1,20 @@
 /**
- * The leader: the one worker of a store that fires schedules. Who leads is decided by the store, with registrations and heartbeats;
+ * The leader: the one worker of a store that fires schedules, and deletes runs that are not kept any longer. Who leads is decided by the store, with registrations and heartbeats;
  * being replaced, or leading beside another one for a while, changes nothing but who does the work (S1).
  *
  * It makes a pass when the first schedule is due, when one has changed (hint), when a run has ended that a buffered time waits for
- * (hint, or every five seconds), and looks at what its heartbeats say. Where there are no schedules it makes no calls.
+ * (hint, or every five seconds), and looks at what its heartbeats say. Where there are no schedules and no retention it makes no calls.
  */
 import { EarliestTimer } from "../../calls/earliest-timer.ts";
-import { isTransient } from "../../calls/store-retry.ts";
+import { isTransient, lockedMs } from "../../calls/store-retry.ts";
 import type { Hint } from "../../ports/notifier.ts";
-import type { ScheduleOutlook } from "../../ports/store.ts";
+import type { LeaderOutlook, ScheduleOutlook } from "../../ports/store.ts";
+import { RetentionDuty } from "./retention-duty.ts";
 import { passSchedules, type SchedulePassParams } from "./schedule-pass.ts";
 
 /** How often to look whether runs have ended that buffered times wait for, in case no hint announced it. */
 const WAITING_MS = 5_000;
-/** Where a time has come by our estimate of the store's clock, or could not be dealt with just now: how soon to look again. */
+/** Where a time has come by our estimate of the store's clock: how soon to look again. */
 const EARLY_MS = 20;
 /** After a failure. */
 const OUTAGE_MS = 1_000;
@@ -28,32 +29,39 @@ export interface LeaderParams extends SchedulePassParams {
 export class Leader {
   readonly #params: LeaderParams;
   readonly #timer: EarliestTimer;
+  readonly #retention: RetentionDuty;
   #running = false;
   #leading = false;
   #passing = false;
   #again = false;
   #awaited: ReadonlySet<string> = new Set();
+  /** How many passes in a row have left something undone. */
+  #leaving = 0;
   /** Runs that have ended during a pass: it may turn out that they are awaited. */
   readonly #ended = new Set<string>();
 
   constructor(params: LeaderParams) {
     this.#params = params;
     this.#timer = new EarliestTimer(params.clock, () => void this.#look(), "passive");
+    this.#retention = new RetentionDuty(params);
   }
 
   /** From now on it acts on what it is told; what it was told before counts. */
   start(): void {
     this.#running = true;
+    this.#retention.start();
     if (this.#leading) void this.#look();
   }
 
   stop(): void {
     this.#running = false;
     this.#timer.cancel();
+    this.#retention.stop();
   }
 
   /** What the store has said: undefined if another worker leads, or none. */
-  told(outlook: ScheduleOutlook | undefined): void {
+  told(outlook: LeaderOutlook | undefined): void {
+    this.#retention.told(outlook?.retains ?? false);
     const began = outlook !== undefined && !this.#leading;
     this.#leading = outlook !== undefined;
     if (outlook === undefined) {
@@ -69,6 +77,7 @@ export class Leader {
       if (this.#params.coordinates && !this.#leading) this.#params.beat();
     } else if (!this.#leading) return;
     else if (hint.type === "schedule") void this.#look();
+    else if (hint.type === "retention") this.#retention.look();
     else if (hint.type === "ended") {
       if (this.#passing) this.#ended.add(hint.runId);
       if (this.#awaited.has(hint.runId)) void this.#look();
@@ -76,10 +85,13 @@ export class Leader {
   }
 
   #expect({ nextAt, waiting }: ScheduleOutlook): void {
-    if (!this.#running || !this.#leading) return;
     const aheadMs = nextAt === null ? null : nextAt - this.#params.storeTime.now();
-    if (aheadMs !== null) this.#timer.ringIn(aheadMs > 0 ? aheadMs : EARLY_MS);
-    if (waiting) this.#timer.ringIn(WAITING_MS);
+    if (aheadMs !== null) this.#ringIn(aheadMs > 0 ? aheadMs : EARLY_MS);
+    if (waiting) this.#ringIn(WAITING_MS);
+  }
+
+  #ringIn(delayMs: number): void {
+    if (this.#running && this.#leading) this.#timer.ringIn(delayMs);
   }
 
   /** Passes until nothing is left to do now; one at a time. */
@@ -103,13 +115,15 @@ export class Leader {
   async #pass(): Promise<void> {
     const { log } = this.#params;
     try {
-      const result = await passSchedules(this.#params);
+      const result = await passSchedules(this.#params, () => this.#running && this.#leading);
       this.#awaited = new Set(result.awaited);
       this.#again ||= result.more || result.awaited.some((runId) => this.#ended.has(runId));
       this.#expect(result);
+      this.#leaving = result.left ? this.#leaving + 1 : 0;
+      if (result.left) this.#ringIn(lockedMs(this.#params.random, this.#leaving));
     } catch (error) {
       if (!isTransient(error)) log.error({ error: String(error) }, "firing schedules failed; trying again");
-      if (this.#running && this.#leading) this.#timer.ringIn(OUTAGE_MS);
+      this.#ringIn(OUTAGE_MS);
     }
   }
 }

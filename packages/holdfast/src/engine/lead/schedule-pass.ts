@@ -1,5 +1,6 @@
 /**
  * One pass over the schedules that are due: reads them, judges their times, and writes what was judged together with the starts.
+ * It goes through all of them, page by page: those that nothing can be done about keep nobody behind them waiting.
  *
  * Invariants
  *  S1. One run for each (schedule, time), even with several leaders: a change names the revision that it was judged by, and the
@@ -24,10 +25,10 @@ import { type IdOwner, type Schedule, scheduleOf } from "../../model/schedule.ts
 import type { Clock } from "../../ports/clock.ts";
 import type { Logger } from "../../ports/logger.ts";
 import type { Random } from "../../ports/random.ts";
-import type { DueSchedulesResult, PutSchedule, Store } from "../../ports/store.ts";
+import type { DuePosition, DueSchedulesResult, PutSchedule, ScheduleOutlook, Store } from "../../ports/store.ts";
 
-/** How many schedules a pass reads, and how many starts one call writes. */
-export const SCHEDULES_PER_PASS_MAX = 250;
+/** How many schedules one call reads, and how many starts one call writes. */
+export const SCHEDULES_PER_CALL_MAX = 250;
 const STARTS_PER_CALL_MAX = 500;
 
 export interface SchedulePassParams {
@@ -41,9 +42,11 @@ export interface SchedulePassParams {
   readonly onOwing: (run: { readonly namespace: string; readonly runId: string }) => void;
 }
 
-export interface PassResult extends Pick<DueSchedulesResult, "now" | "nextAt" | "waiting"> {
-  /** Something is left that another pass at once may do. */
+export interface PassResult extends ScheduleOutlook {
+  /** Runs have ended that were in the way of buffered times: another pass at once starts those. */
   readonly more: boolean;
+  /** Somebody else was faster, or has locked something: those schedules may still be due (S2). */
+  readonly left: boolean;
   /** The run ids of runs for whose end a buffered time waits, as far as this pass knows. */
   readonly awaited: readonly string[];
 }
@@ -57,32 +60,59 @@ interface Turn {
   readonly put: PutSchedule;
 }
 
-export async function passSchedules(params: SchedulePassParams): Promise<PassResult> {
-  const sentAt = params.clock.monotonic();
-  const due = await params.store.schedules.due({ limit: SCHEDULES_PER_PASS_MAX });
-  params.storeTime.observe(due.now, sentAt);
+/** It ends early if `goesOn` says no: this worker does not lead any more. */
+export async function passSchedules(params: SchedulePassParams, goesOn: () => boolean): Promise<PassResult> {
+  const pages: PassResult[] = [];
+  let after: DuePosition | undefined;
+  let beganAt: number | undefined;
+  do {
+    const sentAt = params.clock.monotonic();
+    const due = await params.store.schedules.due({ limit: SCHEDULES_PER_CALL_MAX, ...(after ? { after } : {}) });
+    params.storeTime.observe(due.now, sentAt);
+    beganAt ??= due.now;
+    pages.push(await passPage(params, due));
+    after = behind(due, beganAt);
+  } while (after && goesOn());
+  return {
+    nextAt: earliest(pages.map(({ nextAt }) => nextAt)),
+    waiting: pages.some(({ waiting }) => waiting),
+    awaited: pages.flatMap(({ awaited }) => awaited),
+    more: pages.some(({ more }) => more),
+    left: pages.some(({ left }) => left),
+  };
+}
+
+/** In the order of `due` the first position of those that wait: no schedule has an empty id. */
+const FIRST_WAITING: DuePosition = { dueAt: null, namespace: "", id: "" };
+
+/**
+ * Where to go on; undefined: that was all. What has become due since the pass began is left to the next one: if it came faster than it
+ * can be fired, those that wait would never have their turn.
+ */
+function behind({ schedules, more, now }: DueSchedulesResult, beganAt: number): DuePosition | undefined {
+  const last = schedules.at(-1);
+  if (!last || !more) return undefined;
+  const { namespace, id, state } = last;
+  const dueAt = state.nextAt !== null && state.nextAt <= now ? state.nextAt : null;
+  return dueAt !== null && dueAt > beganAt ? FIRST_WAITING : { dueAt, namespace, id };
+}
+
+async function passPage(params: SchedulePassParams, due: DueSchedulesResult): Promise<PassResult> {
   const turns = due.schedules.flatMap((schedule) => turnOf(params, schedule, due.now) ?? []);
   const written: Turn[] = [];
-  let isLeft = false;
+  let left = false;
   for (const batch of batches(turns)) {
     const result = await write(params, batch);
     written.push(...result.turns);
-    isLeft ||= result.left;
+    left ||= result.left;
   }
   const after = written.map(({ schedule, put }) => ({ ...schedule, state: put.state }));
   const untouched = due.schedules.filter((one) => !turns.some(({ schedule }) => schedule === one));
   const terminated = await stopOthers(params, [...after, ...untouched]);
   const awaited = [...due.awaited, ...written.flatMap(awaitedAfter)];
   const waiting = due.waiting || after.some(({ state }) => state.waits !== "no");
-  // What was not written may still be due (S2).
-  const nextAt = isLeft ? due.now : earliest([due.nextAt, ...after.map(({ state }) => state.nextAt)]);
-  return {
-    now: due.now,
-    nextAt,
-    waiting,
-    awaited,
-    more: terminated > 0 || (written.length > 0 && due.more),
-  };
+  const nextAt = earliest([due.nextAt, ...after.map(({ state }) => state.nextAt)]);
+  return { nextAt, waiting, awaited, more: terminated > 0, left };
 }
 
 /** The run for whose end the buffered times of the schedule wait from now on. */

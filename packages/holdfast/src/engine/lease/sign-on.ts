@@ -1,7 +1,7 @@
 import type { PortsBundle } from "../../calls/ports-bundle.ts";
 import { isLasting, type StorePatience, untilAnswered } from "../../calls/store-retry.ts";
 import { uuidV7 } from "../../model/ids.ts";
-import type { RegisterWorkerParams, ScheduleOutlook, WorkerRef } from "../../ports/store.ts";
+import type { LeaderOutlook, RegisterWorkerParams, WorkerRef } from "../../ports/store.ts";
 
 export interface RegisteredWorker {
   readonly workerId: string;
@@ -17,7 +17,7 @@ export interface RegisteredWorker {
   readonly askedAt: number;
   readonly tries: number;
   /** It is the leader. */
-  readonly leads: ScheduleOutlook | undefined;
+  readonly leads: LeaderOutlook | undefined;
 }
 
 /**

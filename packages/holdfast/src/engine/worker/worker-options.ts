@@ -103,7 +103,7 @@ export interface WorkerOptions<S extends string = string> {
    */
   readonly verifyReplay?: VerifyReplayOptions;
   /**
-   * Whether this worker may become the leader of the store: the one that fires schedules, of all namespaces. One of them leads, and
+   * Whether this worker may become the leader of the store: the one that fires schedules and applies retention, of all namespaces. One of them leads, and
    * when it is gone another takes its place. If all workers say `false`, no schedule is fired.
    * @defaultValue `true`
    */

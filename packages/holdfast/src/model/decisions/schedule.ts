@@ -86,7 +86,7 @@ class TimesJudge {
   judge(at: number): void {
     if (this.#isTaken(at)) return;
     if (this.#overlap === "allow" || !this.#isOpen) return this.#start(at);
-    const waits = `run "${this.#openId}" is open`;
+    const waits = `run "${this.#openId}" is ${this.#isParked ? "parked" : "open"}`;
     switch (this.#overlap) {
       case "skip":
         return this.#note(at, "skipped", waits);
@@ -124,6 +124,12 @@ class TimesJudge {
     else if (owner === "other") this.#fail(at);
     else return false;
     return true;
+  }
+
+  /** The run in the way does not end by itself: somebody has to resume or stop it. */
+  get #isParked(): boolean {
+    const { state, open } = this.#schedule;
+    return this.#openId === state.openId && open?.status === "parked";
   }
 
   /** Nobody else's run counts as a run of the schedule. */

@@ -41,7 +41,8 @@ select k.namespace, k.id, k.revision, k.created_at, k.next_at, k.waits, k.failur
                       where s.namespace = k.namespace and s.id = k.open_id order by s.created_at desc limit 1) o on true;
 
 -- Changes of schedules, each with its starts. One that has moved, that is locked, or that would start a run whose id another run
--- has, is left out with its starts. The row lock is taken before the runs are looked at. Nothing waits, except that two calls which create the same schedule wait for each other.
+-- has, is left out with its starts. The row lock is taken before the runs are looked at. What another transaction is about to create,
+-- a schedule or a run of the same id, is waited for, but not for long: the put that needs it is busy, and the others are written.
 create function put_schedules(
   p_namespace text[], p_id text[], p_revision uuid[], p_next uuid[], p_definition bytea[], p_input bytea[], p_state bytea[],
   p_next_at bigint[], p_waits smallint[], p_failures int[], p_open_id text[], p_assumes boolean[],
@@ -49,13 +50,14 @@ create function put_schedules(
   s_i int[],             -- per start: the position of its put; the others are those of start_runs
   s_run uuid[], s_namespace text[], s_id text[], s_workflow text[], s_version text[], s_queue text[], s_priority int[], s_seed text[],
   s_input bytea[], s_attributes text[], s_start_at bigint[], s_delay bigint[], s_timeout bigint[], s_pick double precision[],
-  p_announce boolean, p_races boolean, p_notify boolean,
+  p_announce boolean, p_notify boolean,
   out o_outcome text[], out o_taken text[], out o_taken_i int[], out o_now bigint, out o_hints text)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
-set plan_cache_mode = force_generic_plan as $$
+set plan_cache_mode = force_generic_plan set lock_timeout = '100ms' as $$
 declare
-  l_i int[]; l_revision uuid[]; l_open text[]; v_new int[]; v_made text[]; v_written int[]; v_starts int[]; v_answers int := 0;
-  v_row record; v_lines text;
+  l_i int[]; l_revision uuid[]; l_open text[];
+  v_left int[];          -- puts that are still to be written: all at once, and if that fails each of them alone
+  v_alone boolean := false; v_some int[]; v_starts int[]; v_answers int; v_row record; v_lines text;
 begin
   select array_agg(k.i), array_agg(k.revision), array_agg(k.open_id) into l_i, l_revision, l_open
     from (select p.i::int, s.revision, s.open_id from unnest(p_namespace, p_id) with ordinality as p(namespace, id, i)
@@ -66,7 +68,7 @@ begin
    where exists (select 1 from run_starts r where r.namespace = s.namespace and r.id = s.id);
   select array_agg(case
            when l.i is null and (select 1 from schedules s where s.namespace = p.namespace and s.id = p.id) is not null then 'busy'
-           when l.revision = p_next[p.i] then 'known'
+           when l.revision = p_next[p.i] then 'written'
            when l.revision is distinct from p_revision[p.i] then 'moved'
            when l.i is not null and p_assumes[p.i] <> is_open_id(p.namespace, l.open_id) then 'moved'
            when l.i is null and (p_definition[p.i] is null or p_input[p.i] is null) then 'moved'
@@ -76,69 +78,77 @@ begin
     into o_outcome
     from unnest(p_namespace, p_id) with ordinality as p(namespace, id, i)
     left join unnest(l_i, l_revision, l_open) as l(i, revision, open_id) on l.i = p.i;
-  v_new := array(select k.i::int from unnest(o_outcome) with ordinality as k(outcome, i) where k.outcome = 'create');
-  if cardinality(v_new) > 0 then
-    with made as (
+  v_left := array(select k.i::int from unnest(o_outcome) with ordinality as k(outcome, i) where k.outcome in ('create', 'change') order by k.i);
+  while cardinality(v_left) > 0 loop
+    v_some := case when v_alone then v_left[1:1] else v_left end;
+    begin
       insert into schedules (namespace, id, revision, created_at, next_at, waits, failures, open_id, definition, state, input, decisions)
       select p_namespace[n.i], p_id[n.i], p_next[n.i], o_now, p_next_at[n.i], p_waits[n.i], p_failures[n.i], p_open_id[n.i],
              p_definition[n.i], p_state[n.i], p_input[n.i], array(select d.decision from unnest(d_i, d_decision) as d(i, decision) where d.i = n.i)
-        from unnest(v_new) n(i) order by 1, 2 on conflict do nothing returning schedules.namespace, schedules.id)
-    select array_agg(m.namespace || E'\t' || m.id) into v_made from made m;
-  end if;
-  update schedules k set revision = p_next[c.i], next_at = p_next_at[c.i], waits = p_waits[c.i], failures = p_failures[c.i],
-      open_id = p_open_id[c.i], definition = coalesce(p_definition[c.i], k.definition), state = p_state[c.i],
-      input = coalesce(p_input[c.i], k.input),
-      decisions = (select coalesce(array_agg(x.decision order by x.n), '{}')
-                     from (select y.decision, y.n from unnest(k.decisions || array(
-                             select d.decision from unnest(d_i, d_decision) as d(i, decision) where d.i = c.i)) with ordinality as y(decision, n)
-                            order by y.n desc limit p_decisions_max) x)
-    from (select o.i::int from unnest(o_outcome) with ordinality as o(outcome, i) where o.outcome = 'change') c
-   where k.namespace = p_namespace[c.i] and k.id = p_id[c.i];
-  -- Somebody else has created it meanwhile: the caller looks again.
-  o_outcome := array(select case when k.outcome = 'create' and (p_namespace[k.i] || E'\t' || p_id[k.i] = any (v_made)) is not true then 'busy'
-                                 else k.outcome end from unnest(o_outcome) with ordinality as k(outcome, i) order by k.i);
-  v_written := array(select k.i::int from unnest(o_outcome) with ordinality as k(outcome, i) where k.outcome in ('create', 'change'));
-  v_starts := array(select s.n::int from unnest(s_i) with ordinality as s(i, n) where s.i = any (v_written) order by s.n);
-  o_outcome := array(select case when k.outcome in ('create', 'change', 'known') then 'written' else k.outcome end
-                       from unnest(o_outcome) with ordinality as k(outcome, i) order by k.i);
-  if cardinality(v_starts) > 0 then
-    for v_row in
-      select r.i, r.outcome, r.hints, r.made from start_runs(
-        array(select s_run[n] from unnest(v_starts) n), array(select s_namespace[n] from unnest(v_starts) n),
-        array(select s_id[n] from unnest(v_starts) n), array(select s_workflow[n] from unnest(v_starts) n),
-        array(select s_version[n] from unnest(v_starts) n), array(select s_queue[n] from unnest(v_starts) n),
-        array(select s_priority[n] from unnest(v_starts) n), array(select s_seed[n] from unnest(v_starts) n),
-        array(select s_input[n] from unnest(v_starts) n), array(select s_attributes[n] from unnest(v_starts) n),
-        array(select s_start_at[n] from unnest(v_starts) n), array(select s_delay[n] from unnest(v_starts) n),
-        array(select s_timeout[n] from unnest(v_starts) n), array(select 'return' from unnest(v_starts) n),
-        array(select 'return' from unnest(v_starts) n), array(select false from unnest(v_starts) n),
-        array(select s_pick[n] from unnest(v_starts) n), null, null, ''::bytea,
-        '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', null, '{}', '{}', '{}', '{}', null, p_races, p_notify) r
-    loop
-      if v_row.i = 0 then
-        o_hints := v_row.hints;
-        v_answers := v_answers + coalesce(cardinality(string_to_array(nullif(v_row.made, ''), ',')), 0);
-      elsif v_row.outcome = 'created' then
-        v_answers := v_answers + 1;
+        from unnest(v_some) n(i) where o_outcome[n.i] = 'create' order by 1, 2;
+      update schedules k set revision = p_next[c.i], next_at = p_next_at[c.i], waits = p_waits[c.i], failures = p_failures[c.i],
+          open_id = p_open_id[c.i], definition = coalesce(p_definition[c.i], k.definition), state = p_state[c.i],
+          input = coalesce(p_input[c.i], k.input),
+          decisions = (select coalesce(array_agg(x.decision order by x.n), '{}')
+                         from (select y.decision, y.n from unnest(k.decisions || array(
+                                 select d.decision from unnest(d_i, d_decision) as d(i, decision) where d.i = c.i)) with ordinality as y(decision, n)
+                                order by y.n desc limit p_decisions_max) x)
+        from unnest(v_some) c(i)
+       where o_outcome[c.i] = 'change' and k.namespace = p_namespace[c.i] and k.id = p_id[c.i];
+      v_starts := array(select s.n::int from unnest(s_i) with ordinality as s(i, n) where s.i = any (v_some) order by s.n);
+      v_answers := 0; v_lines := null;
+      if cardinality(v_starts) > 0 then
+        for v_row in
+          select r.i, r.outcome, r.hints, r.made from start_runs(
+            array(select s_run[n] from unnest(v_starts) n), array(select s_namespace[n] from unnest(v_starts) n),
+            array(select s_id[n] from unnest(v_starts) n), array(select s_workflow[n] from unnest(v_starts) n),
+            array(select s_version[n] from unnest(v_starts) n), array(select s_queue[n] from unnest(v_starts) n),
+            array(select s_priority[n] from unnest(v_starts) n), array(select s_seed[n] from unnest(v_starts) n),
+            array(select s_input[n] from unnest(v_starts) n), array(select s_attributes[n] from unnest(v_starts) n),
+            array(select s_start_at[n] from unnest(v_starts) n), array(select s_delay[n] from unnest(v_starts) n),
+            array(select s_timeout[n] from unnest(v_starts) n), array(select 'return' from unnest(v_starts) n),
+            array(select 'return' from unnest(v_starts) n), array(select false from unnest(v_starts) n),
+            array(select s_pick[n] from unnest(v_starts) n), null, null, ''::bytea,
+            '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', null, '{}', '{}', '{}', '{}', null, v_alone, p_notify) r
+        loop
+          if v_row.i = 0 then
+            v_lines := v_row.hints;
+            v_answers := v_answers + coalesce(cardinality(string_to_array(nullif(v_row.made, ''), ',')), 0);
+          elsif v_row.outcome = 'created' then
+            v_answers := v_answers + 1;
+          end if;
+        end loop;
+        -- Somebody else has started one of them since we looked.
+        if v_answers < cardinality(v_starts) then
+          raise exception 'another transaction has started a run that a schedule starts' using errcode = '55P03';
+        end if;
       end if;
-    end loop;
-    -- Somebody else has started one of them since we looked, or has locked one: nothing is written, and the call is repeated.
-    if v_answers < cardinality(v_starts) then
-      raise exception 'a run that a schedule starts was started or is locked by another transaction' using errcode = '55P03';
-    end if;
-  end if;
-  if p_announce then
-    v_lines := send_hints(array['s'], p_notify);
-    o_hints := case when o_hints is null then v_lines else o_hints || E'\n' || v_lines end;
-  end if;
+      o_hints := nullif(concat_ws(E'\n', o_hints, v_lines), '');
+      select array_agg(case when k.i = any (v_some) then 'written' else k.outcome end order by k.i) into o_outcome
+        from unnest(o_outcome) with ordinality as k(outcome, i);
+      v_left := v_left[cardinality(v_some) + 1:];
+    exception when lock_not_available or unique_violation then
+      -- Nothing of these is written.
+      if v_alone then
+        o_outcome[v_left[1]] := 'busy';
+        v_left := v_left[2:];
+      end if;
+      v_alone := true;
+    end;
+  end loop;
+  if p_announce then o_hints := concat_ws(E'\n', o_hints, send_hints(array['s'], p_notify)); end if;
 end $$;
 
-create function due_schedules(p_limit int)
+-- Those behind a position; p_due_after is null if that is one of a schedule that is there because of its buffered times.
+create function due_schedules(p_limit int, p_due_after bigint, p_namespace text, p_id text)
 returns table (now bigint, next_at bigint, waiting boolean, awaited text[], schedule schedule_rows)
 language plpgsql stable security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
-declare v_now bigint := now_ms(); v_next bigint; v_waiting boolean; v_awaited text[];
+declare
+  v_now bigint := now_ms(); v_next bigint; v_waiting boolean; v_awaited text[];
+  v_namespace text := case when p_due_after is null then p_namespace else '' end;
+  v_id text := case when p_due_after is null then p_id else '' end;
 begin
   select k.next_at into v_next from schedules k where k.next_at > v_now order by k.next_at limit 1;
   v_waiting := exists (select 1 from schedules k where k.waits > 0);
@@ -153,11 +163,12 @@ begin
   return query select v_now, v_next, v_waiting, v_awaited, null::schedule_rows;
   return query
     with due as materialized (
-      select k.namespace, k.id, 0 as rank, k.next_at as at from schedules k where k.next_at <= v_now
+      select k.namespace, k.id, 0 as rank, k.next_at as at from schedules k
+       where k.next_at <= v_now and (k.next_at, k.namespace, k.id) > (p_due_after, p_namespace, p_id)
        order by k.next_at, k.namespace, k.id limit p_limit
     ), waiting as materialized (
       select k.namespace, k.id, 1 as rank, 0::bigint as at from schedules k
-       where k.waits > 0 and (k.next_at is null or k.next_at > v_now) and (k.waits = 2 or not is_open_id(k.namespace, k.open_id))
+       where k.waits > 0 and (k.namespace, k.id) > (v_namespace, v_id) and (k.next_at is null or k.next_at > v_now) and (k.waits = 2 or not is_open_id(k.namespace, k.open_id))
        order by k.namespace, k.id limit p_limit
     ), found as (
       select * from due union all select * from waiting order by rank, at, namespace, id limit p_limit)
@@ -189,7 +200,7 @@ end $$;
 -- A live worker has registered, or its heartbeat has come: it leads if it may and nobody else does.
 create function lead(
   p_worker uuid, p_may boolean, p_now bigint, p_notify boolean,
-  out o_leads boolean, out o_next_at bigint, out o_waiting boolean, out o_hints text)
+  out o_leads boolean, out o_next_at bigint, out o_waiting boolean, out o_retains boolean, out o_hints text)
 language plpgsql volatile set enable_seqscan = off set enable_bitmapscan = off as $$
 declare v_leader uuid; v_leading boolean;
 begin
@@ -210,5 +221,6 @@ begin
   o_leads := true;
   select k.next_at into o_next_at from schedules k where k.next_at is not null order by k.next_at limit 1;
   o_waiting := exists (select 1 from schedules k where k.waits > 0);
+  o_retains := exists (select 1 from retention);
 end $$;
 `;

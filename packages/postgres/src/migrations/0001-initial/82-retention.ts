@@ -1,13 +1,31 @@
 export const RETENTION = String.raw`
--- Deletes closed runs that ended before a given time, the oldest first, with everything that belongs to them: all, or some of
--- those that are named. Those that owe something stay.
+-- How long runs are kept once they have ended: for each status that is in it, in milliseconds.
+create table retention (namespace text collate "C" primary key, rules jsonb not null);
+
+create function set_retention(p_namespace text, p_rules text, p_notify boolean, out o_hints text)
+language plpgsql volatile security definer set search_path from current as $$
+begin
+  if p_rules is null then
+    delete from retention t where t.namespace = p_namespace;
+  else
+    insert into retention (namespace, rules) values (p_namespace, p_rules::jsonb)
+    on conflict (namespace) do update set rules = excluded.rules;
+  end if;
+  o_hints := send_hints(array['o'], p_notify);
+end $$;
+
+-- Deletes closed runs that ended before a given time, the oldest first, with everything that belongs to them: all behind a position,
+-- or some of those that are named. Those that owe something stay.
 create function purge_runs(
-  p_namespace text, p_ended_before bigint, p_statuses text[], p_runs uuid[], p_limit int, out o_purged int, out o_more boolean)
+  p_namespace text, p_ended_before bigint, p_statuses text[], p_runs uuid[], p_limit int,
+  p_spares boolean,      -- runs that are the last ones of their schedules stay
+  p_after_end bigint, p_after_run uuid,
+  out o_purged int, out o_more boolean, out o_last_end bigint, out o_last_run uuid)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
 declare
   v_statuses run_status[] := p_statuses::run_status[];
-  v_ids uuid[]; v_no bigint[]; v_chains uuid[]; v_kept uuid[];
+  v_ids uuid[]; v_ends bigint[]; v_no bigint[]; v_chains uuid[]; v_kept uuid[];
   v_namespace text[]; v_id text[]; v_chain uuid[];   -- of runs that may share a chain with other runs
   v_child uuid[]; v_parent uuid[]; v_first uuid[];   -- of runs that another run has started
   v_fork uuid[]; v_origin uuid[]; v_forked_at bigint[];
@@ -16,26 +34,36 @@ begin
   perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.purge_runs', 0));
   -- 1. The oldest of each lane and status, merged. One more than the limit, to know whether more are left.
   if p_runs is null then
-    v_ids := array(
-      select o.run_id
+    select array_agg(k.run_id order by k.ended_at, k.run_id), array_agg(k.ended_at order by k.ended_at, k.run_id) into v_ids, v_ends from (
+      select o.run_id, o.ended_at
         from lanes l cross join unnest(v_statuses) as s(status)
        cross join lateral (select r.run_id, r.ended_at from runs r
                             where r.lane_id = l.lane_id and r.status = s.status and r.ended_at < p_ended_before
-                              and r.owes is null
+                              and r.ended_at >= p_after_end and (r.ended_at, r.run_id) > (p_after_end, p_after_run) and r.owes is null
                             order by r.ended_at, r.run_id limit p_limit + 1) o
-       where l.namespace = p_namespace order by o.ended_at, o.run_id limit p_limit + 1);
+       where l.namespace = p_namespace order by o.ended_at, o.run_id limit p_limit + 1) k;
   else
-    v_ids := array(
-      select r.run_id from runs r join lanes l using (lane_id)
+    select array_agg(k.run_id order by k.ended_at, k.run_id), array_agg(k.ended_at order by k.ended_at, k.run_id) into v_ids, v_ends from (
+      select r.run_id, r.ended_at from runs r join lanes l using (lane_id)
        where r.run_id = any (p_runs) and l.namespace = p_namespace and r.ended_at < p_ended_before
-         and r.status = any (v_statuses) and r.owes is null
-       order by r.ended_at, r.run_id limit p_limit + 1);
+         and r.status = any (v_statuses) and (r.ended_at, r.run_id) > (p_after_end, p_after_run) and r.owes is null
+       order by r.ended_at, r.run_id limit p_limit + 1) k;
   end if;
-  o_more := cardinality(v_ids) > p_limit;
+  o_more := coalesce(cardinality(v_ids) > p_limit, false);
+  v_ids := v_ids[1:p_limit];
+  o_last_run := v_ids[cardinality(v_ids)];
+  o_last_end := v_ends[cardinality(v_ids)];
+  if p_spares then
+    -- A run that has continued is never the last one of its id.
+    v_ids := array(
+      select r.run_id from runs r join run_starts s using (run_id)
+       where r.run_id = any (v_ids) and (r.status = 'continued' or strpos(translate(s.id, '!', '@'), '@') = 0 or not exists (
+         select 1 from schedules k where k.namespace = s.namespace and k.id = regexp_replace(s.id, '[@!][^@!]*$', '') and k.open_id = s.id)));
+  end if;
   -- 2. Lock them, and judge the newest version of each: one may have been reopened.
   select coalesce(array_agg(k.run_id), '{}'), array_agg(k.run_no) into v_ids, v_no
     from (select r.run_id, r.run_no from runs r
-           where r.run_id = any (v_ids[1:p_limit]) and r.ended_at < p_ended_before and r.status = any (v_statuses)
+           where r.run_id = any (v_ids) and r.ended_at < p_ended_before and r.status = any (v_statuses)
              and r.owes is null
              for update skip locked) k;
   o_purged := cardinality(v_ids);

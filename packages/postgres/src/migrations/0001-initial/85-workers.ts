@@ -7,7 +7,7 @@ create function register_worker(
   p_worker uuid, p_namespace text, p_name text, p_host text, p_pid int, p_queues text[], p_workflows text[], p_tasks text[],
   p_labels text, p_about text,
   p_lease_ms bigint, p_coordinates boolean, p_notify boolean, out o_live boolean, out o_now bigint, out o_namesakes uuid[],
-  out o_pids int[], out o_leads boolean, out o_next_at bigint, out o_waiting boolean, out o_hints text)
+  out o_pids int[], out o_leads boolean, out o_next_at bigint, out o_waiting boolean, out o_retains boolean, out o_hints text)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
 begin
@@ -24,7 +24,7 @@ begin
    where not w.emptied and w.status <> 'offline' and w.namespace = p_namespace and w.host = p_host and w.name = p_name
      and w.worker_id <> p_worker;
   if o_live then
-    select l.o_leads, l.o_next_at, l.o_waiting, l.o_hints into o_leads, o_next_at, o_waiting, o_hints
+    select l.o_leads, l.o_next_at, l.o_waiting, l.o_retains, l.o_hints into o_leads, o_next_at, o_waiting, o_retains, o_hints
       from lead(p_worker, p_coordinates, o_now, p_notify) l;
   end if;
 end $$;
@@ -34,7 +34,7 @@ create function heartbeat_worker(
   p_namespace text, p_worker uuid, p_lease_ms bigint, p_draining boolean, p_load text, p_coordinates boolean, p_notify boolean,
   out o_live boolean, out o_now bigint, out o_held int, out o_behind uuid[],
   out o_tasks int, out o_canceled_run uuid[], out o_canceled_seq int[], out o_canceled_epoch int[],
-  out o_drain boolean, out o_leads boolean, out o_next_at bigint, out o_waiting boolean, out o_hints text)
+  out o_drain boolean, out o_leads boolean, out o_next_at bigint, out o_waiting boolean, out o_retains boolean, out o_hints text)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan set enable_bitmapscan = off as $$
 declare v_was worker_status; v_keep boolean;
@@ -59,7 +59,7 @@ begin
   select count(*), array_agg(t.run_id) filter (where t.canceled), array_agg(t.seq) filter (where t.canceled),
          array_agg(t.epoch) filter (where t.canceled) into o_tasks, o_canceled_run, o_canceled_seq, o_canceled_epoch
     from tasks t where t.held_by = p_worker;
-  select l.o_leads, l.o_next_at, l.o_waiting, l.o_hints into o_leads, o_next_at, o_waiting, o_hints
+  select l.o_leads, l.o_next_at, l.o_waiting, l.o_retains, l.o_hints into o_leads, o_next_at, o_waiting, o_retains, o_hints
     from lead(p_worker, p_coordinates and not p_draining, o_now, p_notify) l;
 end $$;
 

@@ -9,9 +9,14 @@ export const PURGE = callOf<PurgeRunsParams>("purge_runs", {
   p_statuses: ({ statuses = CLOSED_STATUSES }) => binary.textArray([...new Set(statuses)]),
   p_runs: ({ runIds }) => (runIds ? binary.uuidArray([...new Set(runIds)]) : null),
   p_limit: ({ limit }) => limit,
+  p_spares: ({ sparesLastOfSchedules = false }) => sparesLastOfSchedules,
+  // No run has ended before this, and none has this run id.
+  p_after_end: ({ after }) => after?.endedAt ?? Number.MIN_SAFE_INTEGER,
+  p_after_run: ({ after }) => after?.runId ?? "00000000-0000-0000-0000-000000000000",
 });
 
 export async function purgeRuns(server: Server, params: PurgeRunsParams): Promise<PurgeRunsResult> {
   const row = await server.writeOne(PURGE, params);
-  return { purged: row.o_purged as number, more: row.o_more as boolean };
+  const last = row.o_last_run === null ? null : { endedAt: row.o_last_end as number, runId: row.o_last_run as string };
+  return { purged: row.o_purged as number, more: row.o_more as boolean, last };
 }

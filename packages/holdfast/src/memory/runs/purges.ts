@@ -1,15 +1,28 @@
 import { isClosed } from "../../model/run.ts";
+import { scheduleIdOf } from "../../model/schedule.ts";
 import type { PurgeRunsParams, PurgeRunsResult } from "../../ports/store.ts";
 import { idKey, type MemoryState, type RunRecord } from "../state.ts";
 import { deleteTask, tasksOfRun } from "../tasks/task-state.ts";
 
 export function purgeRuns(state: MemoryState, params: PurgeRunsParams): PurgeRunsResult {
-  const mayGo = (row: RunRecord): boolean => isOld(row, params) && !state.debtsOf.has(row.runId);
+  const { after, limit } = params;
+  const mayGo = (row: RunRecord): boolean =>
+    isOld(row, params) && !state.debtsOf.has(row.runId) && (!after || byEnd(row, after) > 0);
   const named = params.runIds && [...new Set(params.runIds)].flatMap((runId) => state.runs.get(runId) ?? []);
   const old = [...(named ?? state.runs.values())].filter(mayGo).sort(byEnd);
-  const purged = old.slice(0, params.limit);
+  const found = old.slice(0, limit);
+  const purged = found.filter((row) => !params.sparesLastOfSchedules || !isLastOfSchedule(state, row));
   for (const row of purged) purgeRun(state, row);
-  return { purged: purged.length, more: old.length > purged.length };
+  const last = found.at(-1);
+  const position = last ? { endedAt: last.endedAt as number, runId: last.runId } : null;
+  return { purged: purged.length, more: old.length > limit, last: position };
+}
+
+/** A run that has continued is never the last one of its id. */
+function isLastOfSchedule(state: MemoryState, { namespace, id, status }: RunRecord): boolean {
+  const schedule = scheduleIdOf(id);
+  if (schedule === undefined || status === "continued") return false;
+  return state.schedules.get(idKey(namespace, schedule))?.state.openId === id;
 }
 
 function isOld(row: RunRecord, { namespace, endedBefore, statuses }: PurgeRunsParams): boolean {
@@ -17,8 +30,10 @@ function isOld(row: RunRecord, { namespace, endedBefore, statuses }: PurgeRunsPa
   return row.endedAt < endedBefore && (statuses?.includes(row.status) ?? true);
 }
 
-function byEnd(a: RunRecord, b: RunRecord): number {
-  return (a.endedAt as number) - (b.endedAt as number) || (a.runId < b.runId ? -1 : 1);
+type Ended = Pick<RunRecord, "endedAt" | "runId">;
+
+function byEnd(a: Ended, b: Ended): number {
+  return (a.endedAt as number) - (b.endedAt as number) || (a.runId === b.runId ? 0 : a.runId < b.runId ? -1 : 1);
 }
 
 function purgeRun(state: MemoryState, row: RunRecord): void {

@@ -1,7 +1,7 @@
-import { CLOSED_STATUSES, type PurgeRunsParams, type PurgeRunsResult } from "holdfast/adapter";
+import { CLOSED_STATUSES, type PurgeRunsParams, type PurgeRunsResult, scheduleIdOf } from "holdfast/adapter";
 import type { Call } from "../database/call.ts";
 import { hasTie, statusCode, TIES } from "../database/codes.ts";
-import { sharedUuidBytes } from "../database/uuid.ts";
+import { uuidBytes, uuidText } from "../database/uuid.ts";
 import { selfAsChild } from "../debts/debt-state.ts";
 
 const COLUMNS = `
@@ -10,12 +10,13 @@ const COLUMNS = `
 const OLD = `
   select ${COLUMNS}
   from holdfast_runs r indexed by holdfast_runs_ended join holdfast_run_starts s on s.run_key = r.run_key
-  where r.namespace_key = ? and r.status = ? and r.ended_at < ? and coalesce(r.ties, 0) & ? = 0
+  where r.namespace_key = ? and r.status = ? and r.ended_at < ? and (r.ended_at, r.run_id) > (?, ?) and coalesce(r.ties, 0) & ? = 0
   order by r.ended_at, r.run_id limit ?`;
 const OLD_NAMED = `
   select ${COLUMNS}
   from holdfast_runs r join holdfast_run_starts s on s.run_key = r.run_key
-  where r.run_id = ? and r.namespace_key = ? and r.ended_at < ? and coalesce(r.ties, 0) & ? = 0`;
+  where r.run_id = ? and r.namespace_key = ? and r.ended_at < ? and (r.ended_at, r.run_id) > (?, ?) and coalesce(r.ties, 0) & ? = 0`;
+const LAST_OF_SCHEDULE = "select 1 as yes from holdfast_schedules where namespace = ? and id = ? and open_id = ?";
 const DELETIONS = ["events", "segments", "attributes", "run_ends", "run_starts", "runs"].map(
   (table) => `delete from holdfast_${table} where run_key = ?`,
 );
@@ -51,10 +52,25 @@ interface OldRun {
 export function purgeRuns(call: Call, params: PurgeRunsParams): PurgeRunsResult {
   const { namespace, limit } = params;
   const namespaceKey = call.catalog.findNameKey(namespace);
-  if (namespaceKey === undefined) return { purged: 0, more: false };
+  if (namespaceKey === undefined) return { purged: 0, more: false, last: null };
   const old = oldRuns(call, params, namespaceKey);
   old.sort((a, b) => a.endedAt - b.endedAt || Buffer.compare(a.runId, b.runId));
-  const purged = old.slice(0, limit);
+  const found = old.slice(0, limit);
+  const purged = params.sparesLastOfSchedules ? found.filter((run) => !isLastOfSchedule(call, namespace, run)) : found;
+  deleteRuns(call, purged);
+  const last = found.at(-1);
+  const position = last ? { endedAt: last.endedAt, runId: uuidText(last.runId) } : null;
+  return { purged: purged.length, more: old.length > limit, last: position };
+}
+
+/** A run that has continued is never the last one of its id. */
+function isLastOfSchedule({ sql }: Call, namespace: string, { id, status }: OldRun): boolean {
+  const schedule = scheduleIdOf(id);
+  if (schedule === undefined || status === statusCode("continued")) return false;
+  return sql.get(LAST_OF_SCHEDULE, namespace, schedule, id) !== undefined;
+}
+
+function deleteRuns(call: Call, purged: readonly OldRun[]): void {
   const asChildren = new Map(
     purged.filter(({ ties }) => hasTie(ties, TIES.lineage)).map((run) => [run, selfAsChild(call, run.runKey)]),
   );
@@ -77,18 +93,22 @@ export function purgeRuns(call: Call, params: PurgeRunsParams): PurgeRunsResult 
     if (parentKey !== undefined && firstRunId) call.sql.run(DELETE_CHILD, parentKey, firstRunId);
     if (hasTie(run.ties, TIES.watched)) call.sql.run(DELETE_WATCHES, run.chainKey);
   }
-  return { purged: purged.length, more: old.length > purged.length };
 }
 
 function oldRuns({ sql }: Call, params: PurgeRunsParams, namespaceKey: number): OldRun[] {
   const { endedBefore, statuses = CLOSED_STATUSES, runIds, limit } = params;
   const codes = [...new Set(statuses)].map(statusCode);
+  // No run has ended before the first of these, and no run id is empty.
+  const { endedAt, runId } = params.after ?? { endedAt: Number.MIN_SAFE_INTEGER, runId: "" };
+  const behind = [endedAt, uuidBytes(runId)] as const;
   if (runIds)
     return [...new Set(runIds)]
-      .flatMap((runId) => sql.all<OldRun>(OLD_NAMED, sharedUuidBytes(runId), namespaceKey, endedBefore, TIES.owes))
+      .flatMap((id) => sql.all<OldRun>(OLD_NAMED, uuidBytes(id), namespaceKey, endedBefore, ...behind, TIES.owes))
       .filter(({ status }) => codes.includes(status));
   // One more than the limit, to know whether more are left.
-  return codes.flatMap((code) => sql.all<OldRun>(OLD, namespaceKey, code, endedBefore, TIES.owes, limit + 1));
+  return codes.flatMap((code) =>
+    sql.all<OldRun>(OLD, namespaceKey, code, endedBefore, ...behind, TIES.owes, limit + 1),
+  );
 }
 
 /** Whether a run of the chain is left, so that its message ids are still needed. */

@@ -1,0 +1,78 @@
+import type { Figures } from "../lab/engine.ts";
+import type { Inside } from "../lab/inside.ts";
+import { STORES, type Workload } from "../lab/workload.ts";
+import { drive, flood, pause, warm } from "./flow.ts";
+
+const NAMESPACE = "default";
+
+export const retention: Workload = {
+  name: "retention",
+  title: "Runs of 10 steps while old runs are purged",
+  about:
+    "Runs of ten steps in a store with many finished runs: alone, and while the leader, which is the same worker, purges the finished ones by the rules of retention. Both in turn, twice.",
+  sizes: {
+    tiny: { filling: 2_000, group: 250, runs: 30, steps: 10, warm: 10 },
+    normal: { filling: 100_000, group: 2_000, runs: 4_000, steps: 10, warm: 500 },
+    full: { filling: 1_000_000, group: 2_000, runs: 20_000, steps: 10, warm: 1_000 },
+  },
+  once: "everybody",
+  parts: { main },
+  shown: [
+    { figure: "kept", title: "share of the steps/s that is left during a purge", digits: 2, better: "higher" },
+    { figure: "stepsPerSecondPurging", title: "steps/s during a purge", better: "higher" },
+    { figure: "stepsPerSecond", title: "steps/s without one", better: "higher" },
+    { figure: "purgedPerSecond", title: "runs purged/s meanwhile", better: "higher" },
+  ],
+  goals: STORES.flatMap(([store, title]) => [
+    {
+      text: `a purge of 1,000,000 runs on ${title}: share of the steps/s of runs of 10 steps that is left`,
+      figure: (m) => m.value("retention", `holdfast-${store}`, "kept"),
+      atLeast: 0.9,
+      unit: "times",
+    },
+    {
+      text: `a purge of 1,000,000 runs on ${title}: stages in which nothing was purged`,
+      figure: (m) => m.value("retention", `holdfast-${store}`, "idle"),
+      atMost: 0,
+    },
+  ]),
+};
+
+async function main(inside: Inside): Promise<Figures> {
+  const { filling = 0, group = 1, runs = 0, steps = 1 } = inside.size;
+  const { BareLoop } = await import("../limits/bare-loop.ts");
+  const loop = await BareLoop.open(inside.job.engine === "holdfast-sqlite" ? "sqlite" : "postgres", inside.job.url);
+  const { store } = loop;
+  try {
+    await flood(filling / group, 2, () => loop.group(group, 1));
+    const { now: filledAt } = await store.readClock();
+    await warm(inside, steps);
+    const seconds = { Alone: 0, Purging: 0 };
+    let [purged, idle] = [0, 0];
+    for (const stage of [1, 2]) {
+      seconds.Alone += (await drive(inside, { kind: "seq", name: `a${stage}`, runs, arg: steps })).seconds;
+      const { now } = await store.readClock();
+      // What has been measured so far is not old enough: so the work of a purge is that of the filling.
+      await store.retention.set({ namespace: NAMESPACE, rules: { completed: now - filledAt } });
+      const left = (): Promise<number> => store.runs.count({ namespace: NAMESPACE, atMost: null });
+      const before = await left();
+      while ((await left()) >= before) await pause(5);
+      const from = await left();
+      seconds.Purging += (await drive(inside, { kind: "seq", name: `p${stage}`, runs, arg: steps })).seconds;
+      const gone = from + runs - (await left());
+      await store.retention.set({ namespace: NAMESPACE, rules: {} });
+      purged += gone;
+      if (gone <= 0) idle += 1;
+    }
+    const did = 2 * runs * steps;
+    return {
+      idle,
+      kept: seconds.Alone / seconds.Purging,
+      stepsPerSecond: did / seconds.Alone,
+      stepsPerSecondPurging: did / seconds.Purging,
+      purgedPerSecond: purged / seconds.Purging,
+    };
+  } finally {
+    await loop.close();
+  }
+}

@@ -1,0 +1,148 @@
+/**
+ * Retention: the leader deletes runs that ended longer ago than their namespace keeps them. It makes a round at least once a minute:
+ * reads the rules of all namespaces, and goes through what they name, a small batch of each in turn.
+ *
+ * A batch locks the runs that it deletes, and nothing that is open. After each batch it rests for many times as long as the batch took,
+ * so that a purge of millions costs the others a small part of the store's time, however slow the store is. A round that takes long is
+ * ended and begun again: rules that have changed count from then on, and nothing is lost, because what is deleted is gone.
+ */
+import { EarliestTimer } from "../../calls/earliest-timer.ts";
+import { isTransient } from "../../calls/store-retry.ts";
+import { batchNamespace } from "../../model/batch.ts";
+import type { ClosedStatus } from "../../model/run-status.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Logger } from "../../ports/logger.ts";
+import type { EndPosition, NamespaceRetention, PurgeRunsParams, Store } from "../../ports/store.ts";
+
+/** From the end of a round to the next one, and how long a round may take. */
+const ROUND_MS = 25_000;
+const RUNS_PER_BATCH = 250;
+/** How many times as long as a batch took nothing is deleted after it; and the least. */
+const REST_FACTOR = 15;
+const REST_MS_MIN = 20;
+
+export interface RetentionDutyParams {
+  readonly clock: Clock;
+  readonly store: Store;
+  readonly log: Logger;
+}
+
+/** Runs of a namespace that are kept for the same time, and how far this round has come. */
+interface Stretch {
+  readonly namespace: string;
+  readonly statuses: readonly ClosedStatus[];
+  readonly keptMs: number;
+  readonly after?: EndPosition;
+}
+
+interface Round {
+  /** By the store's clock. */
+  readonly now: number;
+  readonly endsAt: number;
+  /** In which order they have their turns. */
+  stretches: readonly Stretch[];
+  purged: number;
+}
+
+export class RetentionDuty {
+  readonly #params: RetentionDutyParams;
+  readonly #timer: EarliestTimer;
+  #running = false;
+  #wanted = false;
+  #busy = false;
+  #round: Round | undefined;
+
+  constructor(params: RetentionDutyParams) {
+    this.#params = params;
+    this.#timer = new EarliestTimer(params.clock, () => void this.#work(), "passive");
+  }
+
+  start(): void {
+    this.#running = true;
+    if (this.#wanted) this.#timer.ringIn(0);
+  }
+
+  stop(): void {
+    this.#running = false;
+    this.#timer.cancel();
+  }
+
+  /** Whether this worker leads, and there is a namespace whose runs are deleted some day. */
+  told(wanted: boolean): void {
+    const begins = wanted && !this.#wanted;
+    this.#wanted = wanted;
+    if (begins && this.#running) this.#timer.ringIn(0);
+    if (wanted) return;
+    this.#timer.cancel();
+    this.#round = undefined;
+  }
+
+  /** The rules have changed: a new round begins. */
+  look(): void {
+    this.#wanted = true;
+    this.#round = undefined;
+    if (this.#running) this.#timer.ringIn(0);
+  }
+
+  async #work(): Promise<void> {
+    if (this.#busy || !this.#goesOn) return;
+    this.#busy = true;
+    let restMs = ROUND_MS;
+    try {
+      restMs = await this.#step();
+    } catch (error) {
+      this.#round = undefined;
+      if (!isTransient(error)) this.#params.log.error({ error: String(error) }, "retention failed; trying again");
+    } finally {
+      this.#busy = false;
+      if (this.#goesOn) this.#timer.ringIn(restMs);
+    }
+  }
+
+  get #goesOn(): boolean {
+    return this.#running && this.#wanted;
+  }
+
+  /** Begins a round, or deletes one batch. Returns how long to rest. */
+  async #step(): Promise<number> {
+    const { clock } = this.#params;
+    this.#round ??= await this.#begin();
+    const round = this.#round;
+    const [stretch, ...others] = round.stretches;
+    if (!stretch || clock.monotonic() > round.endsAt) return this.#end(round);
+    const sentAt = clock.monotonic();
+    const { purged, more, last } = await this.#params.store.runs.purge(batchOf(stretch, round.now));
+    round.purged += purged;
+    round.stretches = more && last ? [...others, { ...stretch, after: last }] : others;
+    return purged === 0 ? 0 : Math.max(REST_MS_MIN, REST_FACTOR * (clock.monotonic() - sentAt));
+  }
+
+  async #begin(): Promise<Round> {
+    const { clock, store } = this.#params;
+    const [{ now }, rules] = await Promise.all([store.readClock(), store.retention.list({})]);
+    if (rules.length === 0) this.#wanted = false;
+    return { now, endsAt: clock.monotonic() + ROUND_MS, stretches: rules.flatMap(stretchesOf), purged: 0 };
+  }
+
+  #end({ purged, stretches }: Round): number {
+    this.#round = undefined;
+    if (purged > 0) this.#params.log.info({ purged }, "runs were deleted that ended longer ago than they are kept");
+    return stretches.length > 0 ? 0 : ROUND_MS;
+  }
+}
+
+/** Statuses with the same time go together; so do the batches of the namespace, which are runs beside it. */
+function stretchesOf({ namespace, rules }: NamespaceRetention): Stretch[] {
+  const byTime = new Map<number, ClosedStatus[]>();
+  for (const [status, keptMs] of Object.entries(rules) as [ClosedStatus, number][])
+    byTime.set(keptMs, [...(byTime.get(keptMs) ?? []), status]);
+  return [...byTime].flatMap(([keptMs, statuses]) =>
+    [namespace, batchNamespace(namespace)].map((where) => ({ namespace: where, statuses, keptMs })),
+  );
+}
+
+function batchOf({ namespace, statuses, keptMs, after }: Stretch, now: number): PurgeRunsParams {
+  const behind = after ? { after } : {};
+  const what = { namespace, statuses, endedBefore: now - keptMs, ...behind };
+  return { ...what, limit: RUNS_PER_BATCH, sparesLastOfSchedules: true };
+}
