@@ -150,8 +150,9 @@ describe("calls of the store", () => {
     return total(cluster.store.calls) - total(before);
   };
 
-  test("a leader without schedules makes none that a worker that does not lead would not make", async () => {
-    expect(await idleCalls(true)).toBe(await idleCalls(false));
+  test("a leader without schedules makes one an hour that a worker that does not lead would not make", async () => {
+    // It looks for what is kept of workers that have gone long ago.
+    expect(await idleCalls(true)).toBe((await idleCalls(false)) + 1);
   });
 
   test("ten thousand schedules cost a leader a bounded number of calls a minute", async () => {
