@@ -56,6 +56,7 @@ export type { StepView } from "./client/step-view.ts";
 export type { TaskListOptions, TaskPage, Tasks, TaskView } from "./client/tasks.ts";
 export type { AcceptedUpdate, UpdateArguments, UpdateOptions } from "./client/updates.ts";
 export type { Versions } from "./client/versions.ts";
+export type { WatchedEvent, WatchOptions } from "./client/watch.ts";
 export type { Why } from "./client/why.ts";
 export type { RequestedCancel } from "./client/why-causes.ts";
 export type {

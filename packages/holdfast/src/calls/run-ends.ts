@@ -32,11 +32,15 @@ export interface RunEndListener {
   ended(end: RunEnd): void;
   parked?(parking: RunParking): void;
   replied?(reply: UpdateReply): void;
+  /** Events of the run became durable. */
+  progressed?(runId: string): void;
 }
 
 /** Passes durable ends of runs, and answers of runs, from the workers of this process to its callers, without a round trip. */
 export class RunEnds {
   readonly #listeners = new Set<RunEndListener>();
+  /** How many of them want to know of every event. */
+  #watching = 0;
 
   publish(end: RunEnd): void {
     for (const listener of this.#listeners) listener.ended(end);
@@ -50,8 +54,16 @@ export class RunEnds {
     for (const listener of this.#listeners) listener.replied?.(reply);
   }
 
+  publishProgress(runId: string): void {
+    if (this.#watching > 0) for (const listener of this.#listeners) listener.progressed?.(runId);
+  }
+
   subscribe(listener: RunEndListener): () => void {
     this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    const watches = listener.progressed ? 1 : 0;
+    this.#watching += watches;
+    return () => {
+      if (this.#listeners.delete(listener)) this.#watching -= watches;
+    };
   }
 }

@@ -42,8 +42,8 @@ import type { HandleOf, StartArguments, StartedMany, StartRequest } from "./star
 import { Tasks } from "./tasks.ts";
 import { UnservedStarts } from "./unserved-starts.ts";
 import { UpdateWaiter } from "./update-waiter.ts";
-import { prepareUpdate, sendUntilTaken } from "./updates.ts";
 import { Versions } from "./versions.ts";
+import { type WatchedEvent, type Watching, type WatchOptions, watchRun } from "./watch.ts";
 import { explainRun, type Why } from "./why.ts";
 import {
   checkWithStart,
@@ -52,6 +52,7 @@ import {
   type SignalWithStartOptions,
   type StartedUpdate,
   type UpdateWithStartOptions,
+  updateWithStart,
   type WithStartInput,
 } from "./with-start.ts";
 import { Workers } from "./workers.ts";
@@ -83,6 +84,7 @@ export class Client {
   /** Undefined in a client that batches run in. */
   readonly #batches: Batches | undefined;
   readonly #life = new Lifetime();
+  readonly #watching: Watching;
   #closing: Promise<void> | undefined;
   #workerCount = 0;
 
@@ -110,11 +112,13 @@ export class Client {
     this.locks = new Locks(this.#core);
     this.retention = new Retention(this.#core);
     this.namespaces = new Namespaces(this.#core);
+    const during = <R>(waiting: Promise<R>): Promise<R> => this.during(waiting);
+    this.#watching = { core: this.#core, ends: this.#ends, lookMs: lookMs / 2, during };
     this.schedules = new Schedules({
       core: this.#core,
       known: (...asked) => this.#known(...asked),
       handle: (id, run) => this.makeHandle(this.#core, id, run),
-      during: (waiting) => this.during(waiting),
+      during,
     });
     this.#storeTime = new StoreTime(ports.clock);
     this.#unserved = watchStarts ? new UnservedStarts(this.#core) : undefined;
@@ -212,17 +216,9 @@ export class Client {
     options: UpdateWithStartOptions,
   ): Promise<StartedUpdate<never, never>> {
     checkWithStart(options, "updateWithStart");
-    const { updateId: id, updateTimeout: timeout, ...start } = options;
-    const own = { ...(id === undefined ? {} : { id }), ...(timeout === undefined ? {} : { timeout }) };
-    const prepared = await prepareUpdate(this.#core, update, argument, own, offering(workflow));
-    let run: RunHandle<never> | undefined;
-    const answer = sendUntilTaken(this.#core, prepared, async ({ name, messageId, payload }) => {
-      const started = await this.#startWith(workflow, input, start, { kind: "update", name, messageId, payload });
-      run = started.run;
-      return { outcome: started.delivered, runId: started.runId, status: started.status, created: run.created };
-    });
-    const result = (await this.during(answer)) as never;
-    return { run: run as RunHandle<never>, result };
+    const asked = { workflow, update, argument, options };
+    const start = (given: StartOptions, message: CarriedMessage) => this.#startWith(workflow, input, given, message);
+    return updateWithStart(this.#core, asked, start, (answer) => this.during(answer));
   }
 
   async #startWith(workflow: AnyWorkflow | string, input: unknown, given: StartOptions, message: CarriedMessage) {
@@ -337,6 +333,11 @@ export class Client {
   /** What a run is waiting for, in words for the person on call. */
   async why(id: string): Promise<Why> {
     return explainRun(this.#core, id);
+  }
+
+  /** The events of the newest run of this id, as they are recorded, until it has ended. Follows continue-as-new. */
+  watch(id: string, options: WatchOptions = {}): AsyncGenerator<WatchedEvent, void> {
+    return watchRun(this.#watching, id, options);
   }
 
   /** Makes a worker that executes workflows and tasks in this process once it is started. */

@@ -5,11 +5,16 @@ import { HoldfastError } from "../errors/holdfast-error.ts";
 import { checkedLater, checkOptions, isId, type OptionChecks } from "../errors/option-checks.ts";
 import type { CheckedDuration } from "../model/checked-duration.ts";
 import type { Message } from "../model/message.ts";
+import type { RunStatus } from "../model/run.ts";
 import type { CarriedMessage, DeliverOutcome, StartOutcome } from "../ports/store.ts";
+import type { UpdateDefinition } from "../replay/context/conversations.ts";
 import type { Offers } from "../replay/context/offers.ts";
+import { offering } from "./call-checks.ts";
+import type { ClientCore } from "./client-core.ts";
 import type { StartOptions } from "./client-options.ts";
 import { START_OPTIONS } from "./new-run.ts";
 import type { RunHandle } from "./run-handle.ts";
+import { prepareUpdate, sendUntilTaken } from "./updates.ts";
 
 /** Options of `hf.signalWithStart`. If the newest run of the id is closed, a new one starts, unless `ifClosed` says otherwise. */
 export interface SignalWithStartOptions<S extends string = string> extends StartOptions<S> {
@@ -102,4 +107,39 @@ export function firstMessages(
   sent: readonly CarriedMessage[],
 ): Message[] {
   return sent.map((message, i) => ({ ...message, runId, number: i + 1, at }));
+}
+
+/** A message that has started its run, or reached it. */
+interface StartedWith {
+  readonly run: RunHandle<never>;
+  readonly runId: string;
+  readonly status: RunStatus;
+  readonly delivered: DeliverOutcome["outcome"];
+}
+
+interface AskedWithStart {
+  readonly workflow: AnyWorkflow | string;
+  readonly update: UpdateDefinition<never, never, never>;
+  readonly argument: unknown;
+  readonly options: UpdateWithStartOptions;
+}
+
+/** `start` starts the run with the message, or sends it to the run that is open. */
+export async function updateWithStart(
+  core: ClientCore,
+  { workflow, update, argument, options }: AskedWithStart,
+  start: (options: StartOptions, message: CarriedMessage) => Promise<StartedWith>,
+  during: <R>(answer: Promise<R>) => Promise<R>,
+): Promise<StartedUpdate<never, never>> {
+  const { updateId: id, updateTimeout: timeout, ...given } = options;
+  const own = { ...(id === undefined ? {} : { id }), ...(timeout === undefined ? {} : { timeout }) };
+  const prepared = await prepareUpdate(core, update, argument, own, offering(workflow));
+  let run: RunHandle<never> | undefined;
+  const answer = sendUntilTaken(core, prepared, async ({ name, messageId, payload }) => {
+    const started = await start(given, { kind: "update", name, messageId, payload });
+    run = started.run;
+    return { outcome: started.delivered, runId: started.runId, status: started.status, created: run.created };
+  });
+  const result = (await during(answer)) as never;
+  return { run: run as RunHandle<never>, result };
 }

@@ -306,6 +306,7 @@ export class WorkerParts {
         for (const reply of repliesIn(commit, machine)) this.#params.ends.publishReply(reply);
       },
       progressed: (executor) => {
+        this.#params.ends.publishProgress(executor.runId);
         if (!this.solo.cleared(executor.runId)) return;
         this.claimer.poke();
         this.tasks.poke();
