@@ -14,8 +14,9 @@ import type { Clock } from "../../ports/clock.ts";
 import type { Logger } from "../../ports/logger.ts";
 import type { EndPosition, NamespaceRetention, PurgeRunsParams, Store } from "../../ports/store.ts";
 
-/** From the end of a round to the next one, and how long a round may take. */
-const ROUND_MS = 25_000;
+/** From the end of a round to the next one: at least one a minute. After a failure, and how long a round may take: half of that. */
+const REPEAT_MS = 50_000;
+const ROUND_MS = REPEAT_MS / 2;
 const RUNS_PER_BATCH = 250;
 /**
  * How many times as long as a batch took nothing is deleted after it; the least, and the most: in a busy process most of what a batch
@@ -132,7 +133,7 @@ export class RetentionDuty {
   #end({ purged, stretches }: Round): number {
     this.#round = undefined;
     if (purged > 0) this.#params.log.info({ purged }, "runs were deleted that ended longer ago than they are kept");
-    return stretches.length > 0 ? 0 : ROUND_MS;
+    return stretches.length > 0 ? 0 : REPEAT_MS;
   }
 }
 
