@@ -3,7 +3,7 @@
  * reads the rules of all namespaces, and goes through what they name, a small batch of each in turn.
  *
  * A batch locks the runs that it deletes, and nothing that is open. After each batch it rests for many times as long as the batch took,
- * so that a purge of millions costs the others a small part of the store's time, however slow the store is. A round that takes long is
+ * so that a purge of millions costs the others a small part of the store's time. A round that takes long is
  * ended and begun again: rules that have changed count from then on, and nothing is lost, because what is deleted is gone.
  */
 import { EarliestTimer } from "../../calls/earliest-timer.ts";
@@ -14,12 +14,17 @@ import type { Clock } from "../../ports/clock.ts";
 import type { Logger } from "../../ports/logger.ts";
 import type { EndPosition, NamespaceRetention, PurgeRunsParams, Store } from "../../ports/store.ts";
 
-/** From the end of a round to the next one, and how long a round may take. */
-const ROUND_MS = 25_000;
+/** From the end of a round to the next one: at least one a minute. After a failure, and how long a round may take: half of that. */
+const REPEAT_MS = 50_000;
+const ROUND_MS = REPEAT_MS / 2;
 const RUNS_PER_BATCH = 250;
-/** How many times as long as a batch took nothing is deleted after it; and the least. */
-const REST_FACTOR = 15;
+/**
+ * How many times as long as a batch took nothing is deleted after it; the least, and the most: in a busy process most of what a batch
+ * takes is its wait for a turn.
+ */
+const REST_FACTOR = 20;
 const REST_MS_MIN = 20;
+const REST_MS_MAX = 1_000;
 
 export interface RetentionDutyParams {
   readonly clock: Clock;
@@ -114,7 +119,8 @@ export class RetentionDuty {
     const { purged, more, last } = await this.#params.store.runs.purge(batchOf(stretch, round.now));
     round.purged += purged;
     round.stretches = more && last ? [...others, { ...stretch, after: last }] : others;
-    return purged === 0 ? 0 : Math.max(REST_MS_MIN, REST_FACTOR * (clock.monotonic() - sentAt));
+    if (purged === 0) return 0;
+    return Math.min(REST_MS_MAX, Math.max(REST_MS_MIN, REST_FACTOR * (clock.monotonic() - sentAt)));
   }
 
   async #begin(): Promise<Round> {
@@ -127,7 +133,7 @@ export class RetentionDuty {
   #end({ purged, stretches }: Round): number {
     this.#round = undefined;
     if (purged > 0) this.#params.log.info({ purged }, "runs were deleted that ended longer ago than they are kept");
-    return stretches.length > 0 ? 0 : ROUND_MS;
+    return stretches.length > 0 ? 0 : REPEAT_MS;
   }
 }
 
