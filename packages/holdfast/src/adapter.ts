@@ -24,6 +24,20 @@ export {
   type ReplyToTell,
   type ResultReceiver,
 } from "./model/debt.ts";
+export {
+  type Admission,
+  admit,
+  agedPriority,
+  type Bucket,
+  type KeyRest,
+  type KeyState,
+  type Lines,
+  limitedFirst,
+  type Pace,
+  type PlaceState,
+  paceAfter,
+  paceNow,
+} from "./model/decisions/admission.ts";
 export { ASK_TAKE_MS, isOpenAsk } from "./model/decisions/ask.ts";
 export { type FencedRun, judgeCommit, type SentCommit, staysHeld } from "./model/decisions/commit.ts";
 export { afterHolder, type DeathMarks } from "./model/decisions/dead-holder.ts";
@@ -91,6 +105,18 @@ export {
   payloadPage,
 } from "./model/payload-place.ts";
 export {
+  NO_KEY,
+  type PlaceHolder,
+  type PlaceLimits,
+  QUEUE_KINDS,
+  type QueueKind,
+  type QueueLimits,
+  type QueueLoad,
+  type QueueState,
+  type RateLimit,
+  SORTED_MAX,
+} from "./model/queue-limits.ts";
+export {
   CLOSED_STATUSES,
   type ClosedStatus,
   type CompensationOutcome,
@@ -132,7 +158,7 @@ export {
   type TaskStatus,
 } from "./model/task.ts";
 export type { VersionRow } from "./model/version-row.ts";
-export { isRetrying, RETRYING_SUFFIX } from "./model/waiting.ts";
+export { isRetrying, RETRYING_SUFFIX, waitingForPlace } from "./model/waiting.ts";
 export type { WorkerRow, WorkerStatus } from "./model/worker-row.ts";
 export type { Clock, Timer } from "./ports/clock.ts";
 export type { Codec } from "./ports/codec.ts";
@@ -192,6 +218,7 @@ export type {
   ListedError,
   ListedRun,
   ListLocksParams,
+  ListQueuesParams,
   ListRunsParams,
   ListSchedulesParams,
   ListTasksParams,
@@ -216,6 +243,7 @@ export type {
   PutScheduleOutcome,
   PutSchedulesParams,
   PutSchedulesResult,
+  QueueStore,
   ReadAsksParams,
   ReadDebtsParams,
   ReadHistoriesParams,
@@ -246,6 +274,7 @@ export type {
   ScheduleRef,
   ScheduleStore,
   SegmentStore,
+  SetQueueParams,
   StartOutcome,
   StartParent,
   StartRun,

@@ -21,6 +21,7 @@ export type { LockHolder, Locks, LockView, LockWaiter } from "./client/locks.ts"
 export type { Namespaces } from "./client/namespaces.ts";
 export type { OpOrigin } from "./client/op-times.ts";
 export type { OperatorOptions } from "./client/operations.ts";
+export type { KeyOptions, Load, QueueHolder, QueueOptions, QueueRate, Queues, QueueView } from "./client/queues.ts";
 export type { ReencodeOptions, ReencodeProgress } from "./client/reencode.ts";
 export type { ResultOptions } from "./client/result-options.ts";
 export type { RunHandle, SignalArguments } from "./client/run-handle.ts";

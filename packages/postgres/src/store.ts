@@ -11,6 +11,7 @@ import { readLeader } from "./leadership.ts";
 import { listLocks, passLocks } from "./locks.ts";
 import { allowNamespace, disallowNamespace, readNamespace } from "./namespaces.ts";
 import { readPayloads, replacePayloads } from "./payloads.ts";
+import { listQueues, setQueue } from "./queues.ts";
 import { readReplies } from "./replies.ts";
 import { claimRuns, holdRunsIfParkedByOtherCode } from "./runs/claims.ts";
 import { commitRuns } from "./runs/commits.ts";
@@ -122,6 +123,8 @@ export class PostgresStore implements port.Store {
   };
 
   readonly debts: port.DebtStore = { read: this.#call(readDebts), pay: this.#call(payDebts) };
+
+  readonly queues: port.QueueStore = { set: this.#call(setQueue), list: this.#call(listQueues) };
 
   readonly locks: port.LockStore = { pass: this.#call(passLocks), list: this.#call(listLocks) };
 

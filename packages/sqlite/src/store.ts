@@ -13,6 +13,7 @@ import { readLeader } from "./leadership.ts";
 import { listLocks, passLocks } from "./locks/locks.ts";
 import { allowNamespace, disallowNamespace, readNamespace } from "./namespaces.ts";
 import { readPayloads, replacePayloads } from "./payloads.ts";
+import { listQueues, setQueue } from "./queues/queues.ts";
 import { readReplies } from "./replies.ts";
 import { claimRuns, holdRunsIfParkedByOtherCode } from "./runs/claims.ts";
 import { commitRuns } from "./runs/commits.ts";
@@ -125,6 +126,8 @@ export class SqliteStore implements port.Store {
     list: this.#read(workers.listWorkers),
     readLeader: this.#read(readLeader),
   };
+
+  readonly queues: port.QueueStore = { set: this.#write(setQueue), list: this.#read(listQueues) };
 
   readonly locks: port.LockStore = { pass: this.#write(passLocks), list: this.#read(listLocks) };
   readonly debts: port.DebtStore = { read: this.#read(readDebts), pay: this.#write(payDebts) };

@@ -16,7 +16,10 @@ import { lead, stepDown } from "./leadership.ts";
 import { giveBack, type StateRow, stateByKey, stateOf } from "./runs/run-state.ts";
 import { takeTaskBack, tasksHeldBy } from "./tasks/task-state.ts";
 
-const BY_ID = "select worker_key as workerKey, namespace, status from holdfast_workers where worker_id = ?";
+/** Whoever holds something at its start looks here, and must know whether there are limits that may forbid it. */
+const BY_ID = `
+  select worker_key as workerKey, namespace, status, exists (select 1 from holdfast_limited) as someLimits
+  from holdfast_workers where worker_id = ?`;
 const INSERT = `
   insert into holdfast_workers (worker_id, namespace, name, host, pid, queues, workflows, tasks, labels, status, died,
     emptied, lease_ms, started_at, heartbeat_at, lease_expires_at, known_schema)
@@ -39,6 +42,8 @@ export interface StoredWorker {
   readonly workerKey: number;
   readonly namespace: string;
   readonly status: number;
+  /** 1 if any queue has limits. */
+  readonly someLimits: number;
 }
 
 interface ListedWorker

@@ -71,6 +71,11 @@ export interface StartOptions<S extends string = string> {
    */
   readonly priority?: number;
   /**
+   * What the limits and the fairness of its queue go by, such as a tenant: see `hf.queues.set`.
+   * @defaultValue what the `key` of the workflow makes of the input, or none
+   */
+  readonly key?: string;
+  /**
    * The run does not begin before this time. The start itself is durable at once. If `delay` is also set, the later of
    * the two counts.
    * @defaultValue at once

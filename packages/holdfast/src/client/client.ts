@@ -28,8 +28,9 @@ import { countRuns, listRuns, type RunPage } from "./list-runs.ts";
 import { firstOf, type LocalQueries } from "./local-queries.ts";
 import { Locks } from "./locks.ts";
 import { Namespaces } from "./namespaces.ts";
-import { isDueAtOnce, type KnownWorkflows, newRun, requireStarted, startedRun } from "./new-run.ts";
+import { isDueAtOnce, type KnownWorkflows, newRun, requireStarted, startedRun, startOf } from "./new-run.ts";
 import { purgeEnded } from "./purge.ts";
+import { makeQueues, type Queues } from "./queues.ts";
 import { REENCODE_OPTIONS, type ReencodeOptions, type ReencodeProgress, reencodeStored } from "./reencode.ts";
 import { RESULT_LOOK_MS, ResultWaiter } from "./result-waiter.ts";
 import { RunHandle, type StartedRun } from "./run-handle.ts";
@@ -68,6 +69,8 @@ export class Client {
   readonly schedules: Schedules;
   /** Locks: who holds them, and who waits. */
   readonly locks: Locks;
+  /** Queues: what is in them, and their limits. */
+  readonly queues: Queues;
   /** Which other namespaces may reach the runs of this one. */
   readonly namespaces: Namespaces;
   readonly #core: ClientCore;
@@ -104,6 +107,7 @@ export class Client {
     this.workers = new Workers(this.#core);
     this.tasks = new Tasks(this.#core);
     this.locks = new Locks(this.#core);
+    this.queues = makeQueues(this.#core);
     this.namespaces = new Namespaces(this.#core);
     this.schedules = new Schedules({
       core: this.#core,
@@ -141,17 +145,8 @@ export class Client {
     const slot = this.#reserveSlot(run);
     let outcome: StartOutcome | undefined;
     try {
-      outcome = await this.#core.starts.add({
-        start: {
-          run,
-          ifRunning: options.ifRunning ?? "return",
-          ifClosed: options.ifClosed ?? "return",
-          hold: slot !== undefined,
-          pick: options.version === undefined ? this.#core.ports.random.next() : null,
-          ...(messages ? { messages } : {}),
-        },
-        holdBy: slot,
-      });
+      const start = startOf(this.#core, run, options, slot !== undefined, messages);
+      outcome = await this.#core.starts.add({ start, holdBy: slot });
       return outcome;
     } finally {
       const created = outcome?.outcome === "created" ? outcome.run : undefined;

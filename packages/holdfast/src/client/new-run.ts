@@ -26,7 +26,8 @@ import { type Duration, formatDuration } from "../model/duration.ts";
 import { EMPTY_PAYLOAD } from "../model/payload.ts";
 import type { NewRun } from "../model/run.ts";
 import { seedOf } from "../model/run-seed.ts";
-import type { StartOutcome } from "../ports/store.ts";
+import type { CarriedMessage, StartOutcome, StartRun } from "../ports/store.ts";
+import { keyFrom } from "../replay/ops/start-options.ts";
 import { startLabels } from "../report/telemetry-labels.ts";
 import { checkInput } from "./call-checks.ts";
 import type { ClientCore } from "./client-core.ts";
@@ -47,6 +48,7 @@ export const START_OPTIONS: OptionChecks<StartOptions> = {
   version: isName("version"),
   queue: isName("queue name"),
   priority: isPriority,
+  key: isName("key"),
   startAt: isDate,
   delay: checkedLater,
   timeout: checkedLater,
@@ -94,7 +96,15 @@ export function newRun(core: ClientCore, known: KnownWorkflows, start: Start): N
   if (options.delay !== undefined) run.startDelayMs = readDelay(options.delay, timeoutMs, where);
   if (options.startAt !== undefined) run.startAt = readStartAt(core, options.startAt, timeoutMs, where);
   if (timeoutMs !== undefined) run.timeoutMs = timeoutMs;
-  return definition?.inputSchema ? withCheckedInput(core, run, definition, input) : withInput(core, run, input);
+  if (options.key !== undefined) run.key = options.key;
+  if (definition?.inputSchema) return withCheckedInput(core, run, definition, input);
+  return withInput(core, withKey(run, definition, input), input);
+}
+
+function withKey(run: NewRunDraft, definition: AnyWorkflow | undefined, input: unknown): NewRunDraft {
+  const key = run.key ?? (definition && keyFrom(definition, input));
+  if (key !== undefined) run.key = key;
+  return run;
 }
 
 function readDelay(delay: Duration, timeoutMs: number | undefined, where: string): number {
@@ -133,7 +143,20 @@ async function withCheckedInput(
   definition: AnyWorkflow,
   input: unknown,
 ): Promise<NewRun> {
-  return withInput(core, run, await checkInput(definition, input));
+  const checked = await checkInput(definition, input);
+  return withInput(core, withKey(run, definition, checked), checked);
+}
+
+/** `hold`: a worker of this process has a slot for it. */
+export function startOf(
+  { ports }: ClientCore,
+  run: NewRun,
+  { ifRunning = "return", ifClosed = "return", version }: StartOptions,
+  hold: boolean,
+  messages: readonly CarriedMessage[] | undefined,
+): StartRun {
+  const pick = version === undefined ? ports.random.next() : null;
+  return { run, ifRunning, ifClosed, hold, pick, ...(messages ? { messages } : {}) };
 }
 
 /** What the handle of a start knows. */

@@ -17,6 +17,7 @@ import { readLeader } from "./leadership.ts";
 import { listLocks, passLocks } from "./locks/locks.ts";
 import { allowNamespace, disallowNamespace, readNamespace } from "./namespaces.ts";
 import { readPayloads, replacePayloads } from "./payloads.ts";
+import { listQueues, setQueue } from "./queues/queues.ts";
 import { readReplies } from "./replies.ts";
 import { claimRuns, holdRunsIfParkedByOtherCode } from "./runs/claims.ts";
 import { commitRuns } from "./runs/commits.ts";
@@ -143,6 +144,11 @@ export class MemoryStore implements port.Store {
   readonly locks: port.LockStore = {
     pass: this.#effect("locks.pass", passLocks),
     list: this.#effect("locks.list", listLocks),
+  };
+
+  readonly queues: port.QueueStore = {
+    set: this.#effect("queues.set", setQueue),
+    list: this.#effect("queues.list", listQueues),
   };
 
   readonly namespaces: port.NamespaceStore = {

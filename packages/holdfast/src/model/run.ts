@@ -41,6 +41,8 @@ export interface NewRun {
   readonly startAt?: number;
   /** From creation to `timed_out`, by the store's clock. */
   readonly timeoutMs?: number;
+  /** What the limits and the fairness of its queue go by. */
+  readonly key?: string;
 }
 
 /** The lowest and the highest priority; larger is sooner. */
@@ -109,6 +111,8 @@ export interface RunRow {
   readonly lineage?: Lineage;
   /** The run that it was forked from; absent if it is no fork. Its continuations are none. */
   readonly forkedFrom?: RunName;
+  /** What the limits and the fairness of its queue go by; absent if it has none. */
+  readonly key?: string;
 }
 
 /**
@@ -152,15 +156,19 @@ export function runOf(row: RunRow, { input, output, error }: RunData): Run {
     output,
     error,
   };
-  return row.lineage || row.forkedFrom ? { ...run, ...originOf(row) } : run;
+  return row.lineage || row.forkedFrom || row.key !== undefined ? { ...run, ...rareOf(row) } : run;
 }
 
-/** Where a run comes from, if not from a plain start. */
-function originOf({ lineage, forkedFrom }: Origin): Origin {
-  return { ...(lineage ? { lineage } : {}), ...(forkedFrom ? { forkedFrom } : {}) };
+/** What few runs have. */
+function rareOf({ lineage, forkedFrom, key }: Rare): Rare {
+  return {
+    ...(lineage ? { lineage } : {}),
+    ...(forkedFrom ? { forkedFrom } : {}),
+    ...(key === undefined ? {} : { key }),
+  };
 }
 
-type Origin = Pick<RunRow, "lineage" | "forkedFrom">;
+type Rare = Pick<RunRow, "lineage" | "forkedFrom" | "key">;
 
 /**
  * When something happens to a run, by a clock that may have been set back: not before it started, nor before its last event.

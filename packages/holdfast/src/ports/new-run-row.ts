@@ -52,5 +52,6 @@ export function newRunRow(run: NewRun, decisions: NewRunDecisions): RunRow {
     continuedFrom: null,
     continuedAs: null,
   };
-  return lineage ? { ...row, lineage } : row;
+  if (!lineage && run.key === undefined) return row;
+  return { ...row, ...(lineage ? { lineage } : {}), ...(run.key === undefined ? {} : { key: run.key }) };
 }

@@ -1,9 +1,11 @@
 import type { CompensationOutcome, ErrorRecord, Payload, RunStatus } from "holdfast/adapter";
 import type { Call } from "../database/call.ts";
-import { statusCode } from "../database/codes.ts";
+import { hasTie, statusCode, TIES } from "../database/codes.ts";
 import { blob } from "../database/driver.ts";
+import { newUuidBytes } from "../database/uuid.ts";
 import { oweAfterEnd, type TiedRun } from "../debts/debt-state.ts";
 import { giveBackLocks } from "../locks/lock-state.ts";
+import { giveBackPlace, handPlaceOn, leaveLine } from "../queues/place-state.ts";
 import { announceEnd, COUNT, type Counts, errorText, type StateRow } from "./run-state.ts";
 
 const CLOSE = `
@@ -49,5 +51,14 @@ export function endRun(
   );
   announceEnd(call, row);
   if (row.ties === null) return null;
+  if (hasTie(row.ties, TIES.place)) leaveQueue(call, row, end.continuedAs);
   return oweAfterEnd(call, { runKey: row.runKey, ties: giveBackLocks(call, row) }, end.status);
+}
+
+/** Whoever is next gets its place, or its continuation. */
+function leaveQueue(call: Call, { runId }: { readonly runId: Uint8Array | string }, continuedAs?: Uint8Array): void {
+  const own = { runId: typeof runId === "string" ? newUuidBytes(runId) : runId, seq: 0 };
+  leaveLine(call, own);
+  if (continuedAs) handPlaceOn(call, own.runId, continuedAs);
+  else giveBackPlace(call, own);
 }

@@ -31,6 +31,7 @@ const DELETE_RESULTS = "delete from holdfast_inbox where run_key = ? and chain_k
 const DELETE_UPDATES = "delete from holdfast_updates where run_key = ?";
 const DELETE_LINEAGE = "delete from holdfast_lineages where run_key = ?";
 const DELETE_FORK = "delete from holdfast_forks where run_key = ?";
+const DELETE_KEY = "delete from holdfast_run_keys where run_key = ?";
 const DELETE_CHILDREN = "delete from holdfast_children where parent_key = ?";
 const DELETE_CHILD = "delete from holdfast_children where parent_key = ? and run_id = ?";
 const DELETE_WATCHES = "delete from holdfast_watches where chain_key = ?";
@@ -66,6 +67,7 @@ export function purgeRuns(call: Call, params: PurgeRunsParams): PurgeRunsResult 
     if (hasTie(ties, TIES.children)) call.sql.run(DELETE_CHILDREN, runKey);
     if (hasTie(ties, TIES.lineage)) call.sql.run(DELETE_LINEAGE, runKey);
     if (hasTie(ties, TIES.forked)) call.sql.run(DELETE_FORK, runKey);
+    if (hasTie(ties, TIES.key)) call.sql.run(DELETE_KEY, runKey);
   }
   for (const run of purged) {
     if (hasChain(call, run)) {

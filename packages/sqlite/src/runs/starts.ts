@@ -41,6 +41,8 @@ const INSERT_START = `
   insert into holdfast_run_starts (run_key, namespace_key, id, seed, first_run_id, continued_from, timeout_ms, input)
   values (?, ?, ?, ?, ?, ?, ?, ?)`;
 const FIRST_RUN_ID = "select first_run_id as id from holdfast_run_starts where run_key = ?";
+const LIMITED_LANE = "select limited_id from holdfast_lanes where lane_id = ?";
+const INSERT_KEY = "insert into holdfast_run_keys (run_key, key) values (?, ?)";
 const INSERT_ATTRIBUTE = "insert into holdfast_attributes (run_key, name, value) values (?, ?, ?)";
 
 export interface Holding {
@@ -49,6 +51,8 @@ export interface Holding {
   /** The key of a worker. */
   readonly workerKey: number;
   readonly claimId: Uint8Array;
+  /** Whether any queue has limits. */
+  readonly someLimits: boolean;
   /** The ids as text, for the answer. */
   readonly texts: { readonly workerId: string; readonly claimId: string };
 }
@@ -70,6 +74,7 @@ function holdingOf(call: Call, holdBy: NonNullable<StartRunsParams["holdBy"]>): 
     namespace,
     workerKey,
     claimId,
+    someLimits: worker.someLimits === 1,
     texts: { workerId: call.catalog.workerId(workerKey), claimId: uuidText(claimId) },
   };
 }
@@ -194,15 +199,17 @@ export function insertRun(
   const createdAt = creationTime(now, previous);
   const deadlineAt = deadlineFrom(createdAt, run.timeoutMs);
   const dueAt = Math.ceil(firstDueTime(run, deadlineAt, now));
-  const mayHold = options.holding?.namespace === run.namespace && isDue(dueAt, now);
+  const mayHold =
+    options.holding?.namespace === run.namespace && isDue(dueAt, now) && !isLimited(call, options.holding, laneId);
   const holding = (mayHold && options.holding) || null;
+  const ties = from ? inheritedTies(from) : (options.ties ?? null);
   const runKey = sql.insertIfNew(
     INSERT_RUN,
     ...[newSharedUuidBytes(run.runId), from?.chainKey ?? null, laneId, namespaceKey, workflowKey],
     ...[statusCode(holding ? "running" : "pending"), holding ? 1 : 0, holding?.workerKey ?? null],
     ...[holding?.claimId ?? null, holding ? null : dueAt],
     ...[createdAt, holding ? startTime(now, createdAt) : null, deadlineAt, attributesText(run.attributes)],
-    from ? inheritedTies(from) : (options.ties ?? null),
+    run.key === undefined ? ties : (ties ?? 0) | TIES.key,
   );
   if (runKey === null) return null;
   const firstRunId = from ? firstRunIdOf(call, from) : null;
@@ -220,9 +227,15 @@ export function insertRun(
     ],
   );
   indexAttributes(call, runKey, run.attributes);
+  if (run.key !== undefined) sql.execute(INSERT_KEY, runKey, run.key);
   if (from) inheritLineage(call, from, { runKey, createdAt });
   if (!holding) announceDue(call, laneId, dueAt);
   return { runKey, createdAt, deadlineAt, dueAt, holding };
+}
+
+/** Runs of a queue with limits are held when they get a place. If there are no limits at all, this costs nothing. */
+function isLimited({ sql }: Call, { someLimits }: Holding, laneId: number): boolean {
+  return someLimits && sql.columns(LIMITED_LANE, laneId)?.[0] !== null;
 }
 
 /** Read from the run itself: the first run may have been purged. */

@@ -12,6 +12,7 @@ import type {
 import { takenRunId } from "../../ports/taken-run-id.ts";
 import { addChild, isAllowed, isGivenUp, lineageOf } from "../debts/debt-state.ts";
 import { deliverWithStart, mayHaveHad } from "../inbox.ts";
+import { limitedOf, placedRun } from "../queues/place-state.ts";
 import { findRun, hold, insertRun, isLive, leanRow, type MemoryState, type RunRecord, runIn } from "../state.ts";
 import { pickVersion } from "../versions.ts";
 import { terminate } from "./interventions.ts";
@@ -49,7 +50,7 @@ function startRun(
     const { namespace, runId } = row;
     addChild(state, parent.parent.runId, { namespace, runId, policy: parent.policy, open: true, givenUp: false });
   }
-  const dueNow = isDue(row.availableAt, now);
+  const dueNow = isDue(row.availableAt, now) && !limitedOf(state, placedRun(row));
   const { holdBy } = params;
   if (start.hold && holdBy && dueNow && isLive(state, { namespace: run.namespace, workerId: holdBy.workerId })) {
     hold(state, row, holdBy.workerId, holdBy.claimId, now);

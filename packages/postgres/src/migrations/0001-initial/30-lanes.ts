@@ -19,8 +19,9 @@ begin
     select array_agg(k.lane_id order by a.i) into v_ids
       from asked a left join kinds k using (namespace, queue, workflow, version, priority);
     exit when array_position(v_ids, null) is null;
-    insert into lanes (namespace, queue, workflow, version, priority)
-    select distinct n.namespace, n.queue, n.workflow, n.version, n.priority
+    insert into lanes (namespace, queue, workflow, version, priority, limited_id)
+    select distinct n.namespace, n.queue, n.workflow, n.version, n.priority,
+           (select q.limited_id from limited q where q.namespace = n.namespace and q.queue = n.queue and q.kind = 'runs')
       from unnest(v_ids, p_namespace, p_queue, p_workflow, p_version, p_priority)
            as n(lane_id, namespace, queue, workflow, version, priority)
      where n.lane_id is null and n.namespace is not null order by 1, 2, 3, 4, 5
@@ -48,8 +49,9 @@ begin
     select array_agg(k.lane_id order by a.i) into v_ids
       from asked a left join kinds k using (namespace, queue, name, requires, priority);
     exit when array_position(v_ids, null) is null;
-    insert into task_lanes (namespace, queue, name, requires, priority)
-    select distinct n.namespace, n.queue, n.name, n.requires::text[], n.priority
+    insert into task_lanes (namespace, queue, name, requires, priority, limited_id)
+    select distinct n.namespace, n.queue, n.name, n.requires::text[], n.priority,
+           (select q.limited_id from limited q where q.namespace = n.namespace and q.queue = n.queue and q.kind = 'tasks')
       from unnest(v_ids, p_namespace, p_queue, p_name, p_requires, p_priority)
            as n(lane_id, namespace, queue, name, requires, priority)
      where n.lane_id is null order by 1, 2, 3, 4, 5

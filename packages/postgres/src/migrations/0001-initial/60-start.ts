@@ -5,6 +5,7 @@ export const START = String.raw`
 create function start_runs(
   p_run uuid[], p_namespace text[], p_id text[], p_workflow text[], p_version text[], p_queue text[], p_priority int[],
   p_seed text[], p_input bytea[], p_attributes text[], p_start_at bigint[], p_delay bigint[], p_timeout bigint[],
+  p_key text[],
   p_if_running text[], p_if_closed text[], p_hold boolean[], p_pick double precision[],
   p_hold_by uuid, p_claim uuid, p_replace_error bytea,
   -- Where they come from; empty arrays if no run starts any of them.
@@ -108,7 +109,7 @@ begin
              (select array_agg(h.run_id) from handed h where h.children_of = h.run_id),
              v_replaced_i || array_agg(old.i), v_replaced || array_agg(old.run_id)
         into v_lines, v_awaited, v_parents, v_replaced_i, v_replaced from old;
-      if v_awaited is not null or v_parents is not null then perform owe_ends(v_awaited, v_parents, v_now); end if;
+      if v_awaited is not null or v_parents is not null then v_lines := v_lines || owe_ends(v_awaited, v_parents, v_now); end if;
       v_lines := v_lines || drop_tasks(array(select k.run_id from unnest(v_out, v_found) as k(outcome, run_id)
                                               where k.outcome = 'replace'));
     end if;
@@ -132,7 +133,9 @@ begin
     if cardinality(v_won) > 0 then
       with fresh as materialized (
         select k.i, born.at as created_at, due.at as available_at,
-               coalesce(p_hold[k.i] and v_live and p_namespace[k.i] = v_home and due.at <= v_now, false) as hold
+               coalesce(p_hold[k.i] and v_live and p_namespace[k.i] = v_home and due.at <= v_now
+                        -- In a queue with limits it is held when it gets a place.
+                        and (select n.limited_id from lanes n where n.lane_id = v_lane[k.i]) is null, false) as hold
           from unnest(v_won) k(i)
          cross join lateral (
            select greatest(v_now, (select s.created_at + 1 from run_starts s where s.namespace = p_namespace[k.i]
@@ -153,10 +156,10 @@ begin
              array_agg(f.hold order by f.i) into v_made, v_created, v_available, v_held
         from fresh f;
       insert into run_starts (run_id, chain_id, lane_id, namespace, id, created_at, timeout_ms, seed, input,
-                              parent_namespace, parent_run_id, parent_id, parent_op, root_run_id, root_id, depth)
+                              parent_namespace, parent_run_id, parent_id, parent_op, root_run_id, root_id, depth, key)
       select p_run[f.i], p_run[f.i], v_lane[f.i], p_namespace[f.i], p_id[f.i], f.created_at, p_timeout[f.i],
              p_seed[f.i], p_input[f.i], p_parent_namespace[f.i], p_parent[f.i], p_parent_id[f.i], p_parent_op[f.i], p_root[f.i],
-             p_root_id[f.i], p_depth[f.i]
+             p_root_id[f.i], p_depth[f.i], p_key[f.i]
         from unnest(v_made, v_created) as f(i, created_at);
       if cardinality(p_depth) > 0 then
         insert into children (parent_run_id, run_id, created_at, namespace, id, policy, closed)
