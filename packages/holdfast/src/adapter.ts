@@ -193,6 +193,7 @@ export type {
   CommitOutcome,
   CommitRunsParams,
   CommitRunsResult,
+  DebounceParams,
   DebtStore,
   DeliverMessage,
   DeliverMessagesParams,

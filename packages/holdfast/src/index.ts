@@ -1,11 +1,12 @@
 export type { Batch, BatchOptions, BatchSignalArguments } from "./client/batches/batch.ts";
 export type { BatchResult, SkippedRun } from "./client/batches/batch-result.ts";
-export type { Cause, CauseKind } from "./client/cause.ts";
+export type { Cause, CauseKind, CauseLimit } from "./client/cause.ts";
 export type { Client } from "./client/client.ts";
 export type { ClientInTransaction } from "./client/client-in-transaction.ts";
 export type {
   ConnectOptions,
   CountOptions,
+  DebounceOptions,
   ListFilter,
   ListOptions,
   PurgeOptions,
@@ -69,6 +70,7 @@ export { type Argument, query, update } from "./define/conversations.ts";
 export {
   type AnyWorkflow,
   type InputOf,
+  type KeyFunction,
   type MaybeQueries,
   type MaybeSchema,
   type MaybeSignals,

@@ -15,6 +15,7 @@ import { listQueues, setQueue } from "./queues.ts";
 import { readReplies } from "./replies.ts";
 import { claimRuns, holdRunsIfParkedByOtherCode } from "./runs/claims.ts";
 import { commitRuns } from "./runs/commits.ts";
+import { debounceRun } from "./runs/debounces.ts";
 import { forkRun } from "./runs/forks.ts";
 import { reopenRunIfFailed, terminateRuns } from "./runs/interventions.ts";
 import { countRuns, listRuns, readRuns } from "./runs/listing.ts";
@@ -64,6 +65,7 @@ export class PostgresStore implements port.Store {
 
   readonly runs: port.RunStore = {
     start: this.#call(startRuns),
+    debounce: this.#call(debounceRun),
     claim: this.#call(claimRuns),
     commit: this.#call(commitRuns),
     releaseIfHeld: this.#call(workers.releaseRunsIfHeld),

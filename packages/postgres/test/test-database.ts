@@ -41,6 +41,7 @@ const OTHER_TABLES = [
   "limited_keys",
   "lines",
   "places",
+  "debounces",
   "watches",
   "forks",
   "replies",

@@ -17,6 +17,7 @@ import { listQueues, setQueue } from "./queues/queues.ts";
 import { readReplies } from "./replies.ts";
 import { claimRuns, holdRunsIfParkedByOtherCode } from "./runs/claims.ts";
 import { commitRuns } from "./runs/commits.ts";
+import { debounceRun } from "./runs/debounces.ts";
 import { forkRun } from "./runs/forks.ts";
 import { reopenRunIfFailed, terminateRuns } from "./runs/interventions.ts";
 import { countRuns, listRuns, readRuns } from "./runs/listing.ts";
@@ -69,6 +70,7 @@ export class SqliteStore implements port.Store {
 
   readonly runs: port.RunStore = {
     start: this.#write(startRuns),
+    debounce: this.#write(debounceRun),
     claim: this.#write(claimRuns),
     commit: this.#write(commitRuns),
     releaseIfHeld: this.#write(workers.releaseRunsIfHeld),

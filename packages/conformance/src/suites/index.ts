@@ -24,6 +24,7 @@ import { leases } from "./leases.ts";
 import { lines } from "./limits/lines.ts";
 import { places } from "./limits/places.ts";
 import { placeRaces } from "./limits/races.ts";
+import { limitedStarts } from "./limits/starts.ts";
 import { taskPlaces } from "./limits/tasks.ts";
 import { listing } from "./listing.ts";
 import { lockEnds } from "./locks/ends.ts";
@@ -127,4 +128,5 @@ export const SUITES: readonly Suite[] = [
   lines,
   taskPlaces,
   placeRaces,
+  limitedStarts,
 ];

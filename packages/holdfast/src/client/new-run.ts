@@ -16,6 +16,7 @@ import {
   isName,
   type OptionChecks,
   oneOf,
+  optionsOf,
   requireDuration,
   requireName,
   requireOwnName,
@@ -26,12 +27,12 @@ import { type Duration, formatDuration } from "../model/duration.ts";
 import { EMPTY_PAYLOAD } from "../model/payload.ts";
 import type { NewRun } from "../model/run.ts";
 import { seedOf } from "../model/run-seed.ts";
-import type { CarriedMessage, StartOutcome, StartRun } from "../ports/store.ts";
+import type { CarriedMessage, RefusedStart, StartOutcome, StartRun } from "../ports/store.ts";
 import { keyFrom } from "../replay/ops/start-options.ts";
 import { startLabels } from "../report/telemetry-labels.ts";
 import { checkInput } from "./call-checks.ts";
 import type { ClientCore } from "./client-core.ts";
-import type { StartOptions } from "./client-options.ts";
+import type { DebounceOptions, StartOptions } from "./client-options.ts";
 import type { StartedRun } from "./run-handle.ts";
 
 /** Finds a workflow offered by a worker of this process: a start by name gets its schema, queue and version from it. */
@@ -49,6 +50,7 @@ export const START_OPTIONS: OptionChecks<StartOptions> = {
   queue: isName("queue name"),
   priority: isPriority,
   key: isName("key"),
+  debounce: optionsOf<DebounceOptions>({ for: checkedLater, max: checkedLater }),
   startAt: isDate,
   delay: checkedLater,
   timeout: checkedLater,
@@ -157,6 +159,13 @@ export function startOf(
 ): StartRun {
   const pick = version === undefined ? ports.random.next() : null;
   return { run, ifRunning, ifClosed, hold, pick, ...(messages ? { messages } : {}) };
+}
+
+/** Throws if the queue of the run is full. */
+export function requireRoom({ id, queue, workflow }: NewRun, answer: StartOutcome | RefusedStart): StartOutcome {
+  if (answer.run !== null) return answer;
+  const message = `The run of workflow "${workflow}" was not started: as many runs wait in queue "${queue}" as its backlog allows. Start it again later; hf.queues() shows what waits.`;
+  throw new HoldfastError("queue_full", message, { data: { id, queue, workflow } });
 }
 
 /** What the handle of a start knows. */

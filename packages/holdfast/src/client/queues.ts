@@ -75,6 +75,12 @@ export interface QueueOptions extends KeyOptions {
    */
   readonly weights?: Readonly<Record<string, number>>;
   /**
+   * How many runs may wait: beyond that, `hf.start` and its relatives are refused with `queue_full`. Children, continuations, forks,
+   * retries and the runs of schedules are not. Starts at the same moment may exceed it by their number.
+   * @defaultValue no limit
+   */
+  readonly backlog?: number;
+  /**
    * For each time of this length that something has waited, it counts as one priority higher: low priority is late, but never starved.
    * @defaultValue priorities do not age
    */
@@ -144,6 +150,7 @@ const QUEUE_OPTIONS: OptionChecks<QueueOptions> = {
   perKey: optionsOf(KEY_OPTIONS),
   fair: isBoolean,
   weights: areWeights,
+  backlog: count,
   aging: checkedLater,
 };
 
@@ -170,13 +177,14 @@ export function makeQueues(core: ClientCore): Queues {
 /** Null if the options limit nothing. */
 function readLimits(options: QueueOptions, where: string): QueueLimits | null {
   checkOptions(options, QUEUE_OPTIONS, where);
-  const { perKey, fair, weights, aging } = options;
+  const { perKey, fair, weights, backlog, aging } = options;
   const own = perKey && readPlaces(perKey, where, "perKey.");
   const limits: QueueLimits = {
     ...readPlaces(options, where, ""),
     ...(own && Object.keys(own).length > 0 ? { perKey: own } : {}),
     ...(fair ? { fair } : {}),
     ...(weights && Object.keys(weights).length > 0 ? { weights } : {}),
+    ...(backlog === undefined ? {} : { backlog }),
     ...(aging === undefined ? {} : { agingMs: requirePositive(aging, where, "aging") }),
   };
   return Object.keys(limits).length === 0 ? null : limits;
@@ -200,12 +208,13 @@ function requirePositive(duration: Duration, where: string, option: string): num
   return ms;
 }
 
-function optionsFor({ perKey, fair, weights, agingMs, ...own }: QueueLimits): QueueOptions {
+function optionsFor({ perKey, fair, weights, backlog, agingMs, ...own }: QueueLimits): QueueOptions {
   return {
     ...placesFor(own),
     ...(perKey ? { perKey: placesFor(perKey) } : {}),
     ...(fair ? { fair } : {}),
     ...(weights ? { weights } : {}),
+    ...(backlog === undefined ? {} : { backlog }),
     ...(agingMs === undefined ? {} : { aging: { milliseconds: agingMs } }),
   };
 }

@@ -40,6 +40,11 @@ export interface ScheduleRecord extends Omit<Schedule, "open"> {
   readonly decisions: readonly ScheduleDecision[];
 }
 
+export interface Debounced {
+  readonly runId: string;
+  call: string;
+}
+
 /** Everything the memory store knows. Each transition is a synchronous function over it, and therefore atomic. */
 export interface MemoryState {
   readonly runs: Map<string, RunRecord>;
@@ -92,6 +97,8 @@ export interface MemoryState {
   /** What waits for a place in one of them, and what has one, by run id and seq. */
   readonly inLine: Map<string, InQueue>;
   readonly places: Map<string, InQueue>;
+  /** The last run that was started or changed for each namespace, workflow and key, and by which call. */
+  readonly debounces: Map<string, Debounced>;
   /** Whom each namespace has let in. */
   readonly allows: Map<string, Set<string>>;
   /** By namespace and id. */
@@ -134,6 +141,7 @@ export function emptyState(): MemoryState {
     limited: new Map(),
     inLine: new Map(),
     places: new Map(),
+    debounces: new Map(),
     allows: new Map(),
     schedules: new Map(),
     leader: null,

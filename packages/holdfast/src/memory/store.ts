@@ -21,6 +21,7 @@ import { listQueues, setQueue } from "./queues/queues.ts";
 import { readReplies } from "./replies.ts";
 import { claimRuns, holdRunsIfParkedByOtherCode } from "./runs/claims.ts";
 import { commitRuns } from "./runs/commits.ts";
+import { debounceRun } from "./runs/debounces.ts";
 import { forkRun } from "./runs/forks.ts";
 import { reopenRunIfFailed, terminateRuns } from "./runs/interventions.ts";
 import { countRuns, listRuns, readRuns } from "./runs/listing.ts";
@@ -78,6 +79,7 @@ export class MemoryStore implements port.Store {
 
   readonly runs: port.RunStore = {
     start: this.#effect("runs.start", startRuns),
+    debounce: this.#effect("runs.debounce", debounceRun),
     claim: this.#effect("runs.claim", claimRuns),
     commit: this.#effect("runs.commit", commitRuns),
     releaseIfHeld: this.#effect("runs.releaseIfHeld", workers.releaseRunsIfHeld),

@@ -1,6 +1,6 @@
 import type { Lineage } from "../model/child.ts";
 import type { NewRun, RunRow } from "../model/run.ts";
-import type { StartRunsParams } from "./runs.ts";
+import type { StartRunsParams } from "./starts.ts";
 
 /** What a store has decided about a run that it has just created. */
 export interface NewRunDecisions extends Pick<RunRow, "version" | "createdAt" | "deadlineAt" | "availableAt"> {

@@ -31,6 +31,7 @@ export type StoreMethod = keyof StoreCalls;
 const GROUPS: { readonly [G in keyof StoreGroups]: Readonly<Record<keyof StoreGroups[G], true>> } = {
   runs: {
     start: true,
+    debounce: true,
     claim: true,
     commit: true,
     releaseIfHeld: true,

@@ -53,6 +53,7 @@ export type * from "./run-ref.ts";
 export type * from "./runs.ts";
 export type * from "./schedules.ts";
 export type * from "./segments.ts";
+export type * from "./starts.ts";
 export type * from "./tasks.ts";
 export type * from "./transact.ts";
 export type * from "./versions.ts";

@@ -13,6 +13,7 @@ import { CLAIM } from "./0001-initial/50-claim.ts";
 import { TASKS_CLAIM } from "./0001-initial/55-tasks-claim.ts";
 import { START } from "./0001-initial/60-start.ts";
 import { START_WITH_OTHERS } from "./0001-initial/65-start-with-others.ts";
+import { DEBOUNCE } from "./0001-initial/66-debounce.ts";
 import { INBOX } from "./0001-initial/70-inbox.ts";
 import { REPLIES } from "./0001-initial/71-replies.ts";
 import { TASKS_FINISH } from "./0001-initial/72-tasks-finish.ts";
@@ -47,6 +48,7 @@ export const INITIAL = [
   TASKS_CLAIM,
   START,
   START_WITH_OTHERS,
+  DEBOUNCE,
   INBOX,
   REPLIES,
   TASKS_FINISH,

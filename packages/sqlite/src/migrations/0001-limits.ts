@@ -54,6 +54,17 @@ create table holdfast_places (
 ) strict, without rowid;
 create index holdfast_places_limited on holdfast_places (limited_id, since, run_id, seq);
 
+-- The last run that was started or changed for each workflow and key, and by which call.
+create table holdfast_debounces (
+  namespace text not null,
+  workflow  text not null,
+  key       text not null,
+  run_id    blob not null,
+  call_id   blob not null,
+  primary key (namespace, workflow, key)
+) strict, without rowid;
+create index holdfast_debounces_run on holdfast_debounces (run_id);
+
 -- The keys of runs that have one.
 create table holdfast_run_keys (
   run_key integer primary key,

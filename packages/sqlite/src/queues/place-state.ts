@@ -44,7 +44,7 @@ const MAKE_READY = `
     select limited_id, ?, 0, virtual_time, 1 from holdfast_limited where limited_id = ?
   on conflict (limited_id, key) do update set ready = 1, wake_at = null,
     virtual_time = iif(ready = 1, virtual_time, max(virtual_time, excluded.virtual_time))`;
-const PLACE = "select 1 from holdfast_places where run_id = ? and seq = ?";
+const LINED = "select 1 from holdfast_lines where run_id = ? and seq = ?";
 
 export function limitedById({ sql }: Call, limitedId: number): LimitedRow {
   return limitedRow(sql.get(`${LIMITED} where limited_id = ?`, limitedId) as StoredLimited);
@@ -66,8 +66,8 @@ function limitedRow(row: StoredLimited): LimitedRow {
   return { ...row, limits: JSON.parse(row.limits) as QueueLimits };
 }
 
-export function hasPlace({ sql }: Call, { runId, seq }: PlacedKey): boolean {
-  return sql.columns(PLACE, runId, seq) !== undefined;
+export function isInLine({ sql }: Call, { runId, seq }: PlacedKey): boolean {
+  return sql.columns(LINED, runId, seq) !== undefined;
 }
 
 /** It is due and has no place. One that is in line already keeps its turn. */

@@ -11,6 +11,7 @@ import { announceEnd, COUNT, type Counts, errorText, type StateRow } from "./run
 const CLOSE = `
   status = ?, ended_at = max(?, coalesce(started_at, created_at)), held_by = null, claim_id = null, alone = 0, available_at = null, waiting_for = null
   where run_key = ?`;
+const LANE_OF = "select lane_id from holdfast_runs where run_id = ?";
 const END = `update holdfast_runs set ${CLOSE}`;
 const COUNT_AND_END = `update holdfast_runs set ${COUNT}, ${CLOSE}`;
 const INSERT_END = `
@@ -55,10 +56,16 @@ export function endRun(
   return oweAfterEnd(call, { runKey: row.runKey, ties: giveBackLocks(call, row) }, end.status);
 }
 
-/** Whoever is next gets its place, or its continuation. */
-function leaveQueue(call: Call, { runId }: { readonly runId: Uint8Array | string }, continuedAs?: Uint8Array): void {
+/** Whoever is next gets its place, or its continuation, if that is in the same queue. */
+function leaveQueue(
+  call: Call,
+  { runId, laneId }: Pick<StateRow, "laneId"> & { readonly runId: Uint8Array | string },
+  continuedAs?: Uint8Array,
+): void {
   const own = { runId: typeof runId === "string" ? newUuidBytes(runId) : runId, seq: 0 };
   leaveLine(call, own);
-  if (continuedAs) handPlaceOn(call, own.runId, continuedAs);
+  const [nextLane] = (continuedAs && call.sql.columns(LANE_OF, continuedAs)) ?? [];
+  const { queue } = call.catalog.lane(laneId);
+  if (continuedAs && call.catalog.lane(nextLane as number).queue === queue) handPlaceOn(call, own.runId, continuedAs);
   else giveBackPlace(call, own);
 }

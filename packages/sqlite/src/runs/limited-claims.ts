@@ -65,7 +65,7 @@ function sortIn(call: Call, limitedId: number, lanes: readonly Lane[]) {
       tie(call, run, TIES.place);
     }
   }
-  free.sort((a, b) => b.priority - a.priority || a.availableAt - b.availableAt);
+  free.sort((a, b) => b.priority - a.priority || a.availableAt - b.availableAt || Buffer.compare(a.runId, b.runId));
   return { free, left };
 }
 

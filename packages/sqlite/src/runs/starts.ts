@@ -25,6 +25,7 @@ import { newSharedUuidBytes, newUuidBytes, uuidText } from "../database/uuid.ts"
 import { addChild, inheritedTies, inheritLineage, isGivenUp, lineageOf } from "../debts/debt-state.ts";
 import { deliverWithStart, mayHaveHad } from "../inbox.ts";
 import { isAllowed } from "../namespaces.ts";
+import { hasBacklogs, isFull } from "../queues/backlog.ts";
 import { VersionChoice } from "../versions.ts";
 import { liveWorker } from "../workers.ts";
 import { terminate } from "./interventions.ts";
@@ -60,7 +61,8 @@ export interface Holding {
 export function startRuns(call: Call, params: StartRunsParams): StartRunsResult {
   const holding = params.holdBy ? holdingOf(call, params.holdBy) : null;
   const { replaceError, inboxMax = Number.POSITIVE_INFINITY } = params;
-  const shared: Shared = { holding, replaceError, inboxMax, versions: new VersionChoice(call) };
+  const bounded = params.bounded === true && hasBacklogs(call);
+  const shared: Shared = { holding, replaceError, inboxMax, bounded, versions: new VersionChoice(call) };
   return { outcomes: params.starts.map((start) => startRun(call, start, shared)), now: call.now };
 }
 
@@ -82,6 +84,8 @@ function holdingOf(call: Call, holdBy: NonNullable<StartRunsParams["holdBy"]>): 
 /** What the starts of one call have in common. */
 interface Shared extends Pick<StartRunsParams, "replaceError"> {
   readonly inboxMax: number;
+  /** Whether the backlogs of queues count, and there are some. */
+  readonly bounded: boolean;
   readonly holding: Holding | null;
   readonly versions: VersionChoice;
 }
@@ -97,14 +101,17 @@ function startRun(call: Call, start: StartRun, shared: Shared): StartOutcome | R
   if (refused) return refused;
   const other = otherKey === null ? null : stateByKey(call, otherKey);
   let owes = false;
+  let replaces = false;
   if (other) {
     const [first] = start.messages ?? [];
     const isKnown = (): boolean => first !== undefined && mayHaveHad(call, other, first.messageId);
     const judged = judgeStart({ closed: isClosedCode(other.status) }, start, isKnown);
     if (judged === "exists") return { outcome: judged, run: readRow(call, other.runKey) };
     if (judged === "returned") return found(call, judged, other.runKey, start, shared);
-    if (judged === "replace") owes = hasTie(terminate(call, other, shared.replaceError), TIES.owes);
+    replaces = judged === "replace";
+    if (replaces) owes = hasTie(terminate(call, other, shared.replaceError), TIES.owes);
   }
+  if (!replaces && shared.bounded && isFull(call, run)) return { outcome: "queue_full", run: null };
   const created = create(call, start, other, parentRow, shared);
   return owes && other ? { ...created, owes: { runId: uuidText(other.runId) } } : created;
 }

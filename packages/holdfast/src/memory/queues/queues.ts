@@ -124,6 +124,11 @@ export function listQueues(state: MemoryState, params: ListQueuesParams, now: nu
     }));
 }
 
+/** How many runs wait in a queue: due, or in line. */
+export function waitingIn(state: MemoryState, namespace: string, queue: string, now: number): number {
+  return loadOf(state, "runs", queue, { namespace, holdersMax: 0 }, now).waiting;
+}
+
 function loadOf(state: MemoryState, kind: QueueKind, queue: string, params: ListQueuesParams, now: number): QueueLoad {
   const { namespace, key, holdersMax } = params;
   const limited = state.limited.get(limitedKey(kind, namespace, queue));

@@ -33,7 +33,7 @@ export function claimRuns(state: MemoryState, params: ClaimRunsParams, now: numb
   let { nextDueAt } = found;
   const taken: RunRecord[] = [];
   const take = (rows: RunRecord[]): void => {
-    rows.sort((a, b) => b.priority - a.priority || (a.availableAt as number) - (b.availableAt as number));
+    rows.sort((a, b) => b.priority - a.priority || byDue(a, b));
     const room = limit - taken.length;
     moreDue ||= rows.length > room;
     for (const row of rows.slice(0, room)) {
@@ -103,6 +103,11 @@ function findDue(state: MemoryState, params: ClaimRunsParams, now: number): Foun
   return { due, limited, nextDueAt, suspectDue, serves };
 }
 
+/** Of equals, the one that comes first in the list. */
+function byDue(a: RunRecord, b: RunRecord): number {
+  return (a.availableAt as number) - (b.availableAt as number);
+}
+
 /** Queues with limits that the worker serves, by name. */
 function limitedQueues(state: MemoryState, { namespace, queues }: ClaimRunsParams): LimitedQueue[] {
   return [...queues].sort().flatMap((queue) => limitedOf(state, { namespace, queue, seq: 0 }) ?? []);
@@ -118,7 +123,8 @@ function sortIn(
   const free = due.filter((row) => hasPlace(state, placedRun(row)) || isOver(state, row, now));
   const going = new Set(free);
   const waiting = due.filter((row) => !going.has(row));
-  waiting.sort((a, b) => (a.availableAt as number) - (b.availableAt as number) || (a.runId < b.runId ? -1 : 1));
+  waiting.sort((a, b) => byDue(a, b) || (a.runId < b.runId ? -1 : 1));
+  free.sort((a, b) => (a.runId < b.runId ? -1 : 1));
   let nextAt: number | null = null;
   for (const row of waiting.slice(0, SORTED_MAX)) {
     queueRun(state, limited, row);

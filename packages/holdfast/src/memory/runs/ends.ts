@@ -20,8 +20,9 @@ export function endRun(state: MemoryState, row: RunRecord, end: RunEnd, now: num
   setAvailable(state, row, null, now);
   state.hints.push({ type: "ended", namespace: row.namespace, runId: row.runId });
   leaveLine(state, placedRun(row));
-  if (row.continuedAs === null) giveBackPlace(state, placedRun(row));
-  else handPlaceOn(state, row.runId, row.continuedAs);
+  const next = row.continuedAs === null ? undefined : state.runs.get(row.continuedAs);
+  if (next?.queue === row.queue) handPlaceOn(state, row.runId, next.runId);
+  else giveBackPlace(state, placedRun(row));
   if (state.locksOf.has(row.runId)) giveBackLocks(state, row, now);
   oweAfterEnd(state, row, now);
 }

@@ -13,6 +13,7 @@ import { takenRunId } from "../../ports/taken-run-id.ts";
 import { addChild, isAllowed, isGivenUp, lineageOf } from "../debts/debt-state.ts";
 import { deliverWithStart, mayHaveHad } from "../inbox.ts";
 import { limitedOf, placedRun } from "../queues/place-state.ts";
+import { waitingIn } from "../queues/queues.ts";
 import { findRun, hold, insertRun, isLive, leanRow, type MemoryState, type RunRecord, runIn } from "../state.ts";
 import { pickVersion } from "../versions.ts";
 import { terminate } from "./interventions.ts";
@@ -44,6 +45,7 @@ function startRun(
     if (judged === "returned") return withMessages(state, judged, other, start, params, now);
     if (judged === "replace") terminate(state, other, params.replaceError, now);
   }
+  if (params.bounded && judged === "create" && isFull(state, run, now)) return { outcome: "queue_full", run: null };
   const hintsBefore = state.hints.length;
   const row = insertRun(state, { ...run, version: pickVersion(state, start) }, now, null, parent && lineageOf(parent));
   if (parent) {
@@ -60,6 +62,11 @@ function startRun(
   const owes = judged === "replace" && other && state.debtsOf.has(other.runId);
   const outcome = withMessages(state, "created", row, start, params, now);
   return owes ? { ...outcome, owes: { runId: other.runId } } : outcome;
+}
+
+function isFull(state: MemoryState, { namespace, queue }: StartRun["run"], now: number): boolean {
+  const backlog = limitedOf(state, { namespace, queue, seq: 0 })?.limits.backlog;
+  return backlog !== undefined && waitingIn(state, namespace, queue, now) >= backlog;
 }
 
 function refusal(state: MemoryState, { run }: StartRun, { parent }: StartParent): RefusedStart | undefined {

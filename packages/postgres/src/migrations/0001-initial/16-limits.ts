@@ -55,4 +55,14 @@ create table places (
 ) with (vacuum_truncate = false);
 create index places_taken on places (limited_id, since, run_id, seq) where not given_back;
 create index places_back on places (limited_id) where given_back;
+
+-- The last run that was started or changed for each workflow and key, and by which call.
+create table debounces (
+  namespace text collate "C",
+  workflow  text collate "C",
+  key       text collate "C",
+  run_id    uuid not null,
+  call_id   uuid not null,
+  primary key (namespace, workflow, key));
+create index debounces_run on debounces (run_id);
 `;

@@ -68,7 +68,7 @@ begin
       from unnest(w_worker, w_namespace) with ordinality as a(worker_id, namespace, k)
       left join workers w on w.worker_id = a.worker_id and w.namespace = a.namespace order by a.k);
   if cardinality(n_i) > 0 then
-    v_lanes := (select lanes_of(array_agg(s.namespace order by n.k), n_queue, n_workflow, n_version, n_priority)
+    v_lanes := (select (lanes_of(array_agg(s.namespace order by n.k), n_queue, n_workflow, n_version, n_priority)).o_lanes
                   from unnest(n_i) with ordinality as n(i, k)
                   left join run_starts s on s.run_id = p_run[n.i] and s.namespace = w_namespace[p_by[n.i]]);
   end if;
@@ -210,7 +210,7 @@ begin
                        where r.awaited and r.continued_as is not null);
       perform owe_replies(v_some, o_now);
       perform give_locks_back(v_some, o_now);
-      perform hand_places_on(v_some);
+      v_lines := v_lines || hand_places_on(v_some);
     end if;
   end if;
   if u_i is not null then v_lines := v_lines || keep_replies(p_run, v_no, u_i, u_number, u_seq, u_error, o_now); end if;

@@ -27,12 +27,15 @@ begin
   return limited_lines(v_limited);
 end $$;
 
--- Continuations inherit places.
-create function hand_places_on(p_run uuid[]) returns void
+-- Continuations inherit places, if they are in the same queue. Returns hints.
+create function hand_places_on(p_run uuid[]) returns text[]
 language plpgsql volatile set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 begin
   update places p set run_id = r.continued_as from unnest(p_run) as k(run_id) join runs r on r.run_id = k.run_id
-   where p.run_id = k.run_id and p.seq = 0 and not p.given_back;
+   where p.run_id = k.run_id and p.seq = 0 and not p.given_back
+     and (select n.queue from lanes n where n.lane_id = r.lane_id)
+       = (select n.queue from runs x join lanes n on n.lane_id = x.lane_id where x.run_id = r.continued_as);
+  return give_places_back(p_run, array_fill(0, array[cardinality(p_run)]));
 end $$;
 
 -- They take their turn from now on: not before those that are ready already. p_less: so many of their places were given back.
@@ -64,6 +67,18 @@ begin
   if v_key is null then return 0; end if;
   perform keys_ready(p_limited, v_key, v_n, p_virtual);
   return (select sum(n) from unnest(v_n) n);
+end $$;
+
+-- How many runs more may wait in a queue; null: any number. What is in line is counted there.
+create function backlog_room(p_limited int, p_now bigint) returns bigint
+language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
+declare v_backlog bigint := (select (q.limits ->> 'backlog')::bigint from limited q where q.limited_id = p_limited);
+begin
+  if v_backlog is null then return null; end if;
+  return greatest(0, v_backlog - (select count(*) from (select 1 from lines l where l.limited_id = p_limited limit v_backlog) x)
+    - (select count(*) from (select 1 from lanes n join runs r on r.lane_id = n.lane_id
+                              where n.limited_id = p_limited and r.available_at <= p_now
+                                and (r.waiting_for is null or r.waiting_for[1] not like 'queue:%#05') limit v_backlog) x));
 end $$;
 
 create function tokens_in(p_tokens double precision, p_at bigint, p_rate jsonb, p_now bigint) returns double precision language sql immutable as $$
