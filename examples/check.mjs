@@ -30,6 +30,7 @@ const checks = {
   "17-backfill": () => printsExpected("17-backfill"),
   "18-lock": () => printsExpected("18-lock"),
   "19-metrics": () => printsExpected("19-metrics"),
+  "20-limits": () => printsExpected("20-limits"),
   order: () => orderForPeople() ?? orderForScripts(),
   "README.md": readme,
 };

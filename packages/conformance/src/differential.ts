@@ -43,6 +43,11 @@ export function differential(
         const parting = await findParting(open, seed, talkSteps, "schedules");
         if (parting) throw new Error(report(name, seed, parting));
       });
+      const limited = `in ${talkSteps} random calls about queues with limits, seed %i`;
+      test.for(talkSeeds)(limited, { timeout: TIMEOUT_MS }, async (seed) => {
+        const parting = await findParting(open, seed, talkSteps, "limits");
+        if (parting) throw new Error(report(name, seed, parting));
+      });
       const title = `in ${talkSteps} random calls about conversations, seed %i`;
       test.for(talkSeeds)(title, { timeout: TIMEOUT_MS }, async (seed) => {
         const parting = await findParting(open, seed, talkSteps, "conversations");

@@ -29,6 +29,7 @@ import {
 import { ConversationCalls } from "./conversation-calls.ts";
 import { Holder } from "./holder.ts";
 import { LockCalls } from "./lock-calls.ts";
+import { QueueCalls } from "./queue-calls.ts";
 import { bytes, errorRecord, LEASE_MS, newRun, START_MS } from "./sample-data.ts";
 import type { OpenStore, StoreUnderTest } from "./store-under-test.ts";
 import { TaskCalls } from "./task-calls.ts";
@@ -65,6 +66,7 @@ export class Fixture {
   readonly tasks: TaskCalls;
   readonly talks: ConversationCalls;
   readonly locks: LockCalls;
+  readonly queues: QueueCalls;
   #now = START_MS;
   #ids = 0;
 
@@ -75,6 +77,7 @@ export class Fixture {
     this.tasks = new TaskCalls(this);
     this.talks = new ConversationCalls(this);
     this.locks = new LockCalls(this);
+    this.queues = new QueueCalls(this);
   }
 
   static async open(open: OpenStore): Promise<Fixture> {

@@ -34,12 +34,15 @@ const CONVERSATIONS = [
   "asks",
 ];
 
+const LIMITS = ["places in a queue with limits", "lines before a queue with limits", "places of tasks"];
+
 const SCHEDULES = ["changes of schedules", "due schedules", "the leader"];
 
 /** Which calls show what that suite is about. */
 function subjectOf(noun: string): Subject {
   if (CONVERSATIONS.includes(noun)) return "conversations";
   if (SCHEDULES.includes(noun)) return "schedules";
+  if (LIMITS.includes(noun)) return "limits";
   return noun.startsWith("task ") ? "tasks" : "runs";
 }
 
@@ -85,6 +88,8 @@ describe("the differential test notices a store that", () => {
     "races for locks",
     "the lives of workers",
     "hints about the leader",
+    "races for places",
+    "starts that wait",
   ];
   /** Where the search for each begins, so that it is short: see the mutations of the simulator. HOLDFAST_WRITE_SEEDS renews them. */
   const hintsFile = path.join(import.meta.dirname, "sabotages", "first-seeds.json");

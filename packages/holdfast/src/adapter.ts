@@ -24,6 +24,20 @@ export {
   type ReplyToTell,
   type ResultReceiver,
 } from "./model/debt.ts";
+export {
+  type Admission,
+  admit,
+  agedPriority,
+  type Bucket,
+  type KeyRest,
+  type KeyState,
+  type Lines,
+  limitedFirst,
+  type Pace,
+  type PlaceState,
+  paceAfter,
+  paceNow,
+} from "./model/decisions/admission.ts";
 export { ASK_TAKE_MS, isOpenAsk } from "./model/decisions/ask.ts";
 export { type FencedRun, judgeCommit, type SentCommit, staysHeld } from "./model/decisions/commit.ts";
 export { afterHolder, type DeathMarks } from "./model/decisions/dead-holder.ts";
@@ -90,6 +104,18 @@ export {
   type PlacedPayload,
   payloadPage,
 } from "./model/payload-place.ts";
+export {
+  NO_KEY,
+  type PlaceHolder,
+  type PlaceLimits,
+  QUEUE_KINDS,
+  type QueueKind,
+  type QueueLimits,
+  type QueueLoad,
+  type QueueState,
+  type RateLimit,
+  SORTED_MAX,
+} from "./model/queue-limits.ts";
 export type { RateRow } from "./model/rates.ts";
 export type { RetentionRules } from "./model/retention.ts";
 export {
@@ -135,7 +161,7 @@ export {
   type TaskStatus,
 } from "./model/task.ts";
 export type { VersionRow } from "./model/version-row.ts";
-export { isRetrying, RETRYING_SUFFIX } from "./model/waiting.ts";
+export { isRetrying, RETRYING_SUFFIX, waitingForPlace } from "./model/waiting.ts";
 export {
   HEARTBEAT_KEPT_EVERY_MS,
   type WorkerAbout,
@@ -179,6 +205,7 @@ export type {
   CommitOutcome,
   CommitRunsParams,
   CommitRunsResult,
+  DebounceParams,
   DebtStore,
   DeliverMessage,
   DeliverMessagesParams,
@@ -207,6 +234,7 @@ export type {
   ListedError,
   ListedRun,
   ListLocksParams,
+  ListQueuesParams,
   ListRunsParams,
   ListSchedulesParams,
   ListTasksParams,
@@ -232,6 +260,7 @@ export type {
   PutScheduleOutcome,
   PutSchedulesParams,
   PutSchedulesResult,
+  QueueStore,
   ReadAsksParams,
   ReadDebtsParams,
   ReadHistoriesParams,
@@ -265,6 +294,7 @@ export type {
   ScheduleRef,
   ScheduleStore,
   SegmentStore,
+  SetQueueParams,
   StartOutcome,
   StartParent,
   StartRun,

@@ -1,11 +1,12 @@
 export type { Batch, BatchOptions, BatchSignalArguments } from "./client/batches/batch.ts";
 export type { BatchResult, SkippedRun } from "./client/batches/batch-result.ts";
-export type { Cause, CauseKind } from "./client/cause.ts";
+export type { Cause, CauseKind, CauseLimit } from "./client/cause.ts";
 export type { Client } from "./client/client.ts";
 export type { ClientInTransaction } from "./client/client-in-transaction.ts";
 export type {
   ConnectOptions,
   CountOptions,
+  DebounceOptions,
   ListFilter,
   ListOptions,
   PurgeOptions,
@@ -21,6 +22,7 @@ export type { LockHolder, Locks, LockView, LockWaiter } from "./client/locks.ts"
 export type { Namespaces } from "./client/namespaces.ts";
 export type { OpOrigin } from "./client/op-times.ts";
 export type { OperatorOptions } from "./client/operations.ts";
+export type { KeyOptions, Load, QueueHolder, QueueOptions, QueueRate, Queues, QueueView } from "./client/queues.ts";
 export type { Rate, RateOptions } from "./client/rates.ts";
 export type { ReencodeOptions, ReencodeProgress } from "./client/reencode.ts";
 export type { ResultOptions } from "./client/result-options.ts";
@@ -71,6 +73,7 @@ export { type Argument, query, update } from "./define/conversations.ts";
 export {
   type AnyWorkflow,
   type InputOf,
+  type KeyFunction,
   type MaybeQueries,
   type MaybeSchema,
   type MaybeSignals,

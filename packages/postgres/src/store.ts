@@ -11,10 +11,12 @@ import { readLeader } from "./leadership.ts";
 import { listLocks, passLocks } from "./locks.ts";
 import { allowNamespace, disallowNamespace, readNamespace } from "./namespaces.ts";
 import { readPayloads, replacePayloads } from "./payloads.ts";
+import { listQueues, setQueue } from "./queues.ts";
 import { readReplies } from "./replies.ts";
 import { listRetention, readRetention, setRetention } from "./retention.ts";
 import { claimRuns, holdRunsIfParkedByOtherCode } from "./runs/claims.ts";
 import { commitRuns } from "./runs/commits.ts";
+import { debounceRun } from "./runs/debounces.ts";
 import { forkRun } from "./runs/forks.ts";
 import { reopenRunIfFailed, terminateRuns } from "./runs/interventions.ts";
 import { countRuns, listRuns, readRuns } from "./runs/listing.ts";
@@ -65,6 +67,7 @@ export class PostgresStore implements port.Store {
 
   readonly runs: port.RunStore = {
     start: this.#call(startRuns),
+    debounce: this.#call(debounceRun),
     claim: this.#call(claimRuns),
     commit: this.#call(commitRuns),
     releaseIfHeld: this.#call(workers.releaseRunsIfHeld),
@@ -129,6 +132,8 @@ export class PostgresStore implements port.Store {
   };
 
   readonly debts: port.DebtStore = { read: this.#call(readDebts), pay: this.#call(payDebts) };
+
+  readonly queues: port.QueueStore = { set: this.#call(setQueue), list: this.#call(listQueues) };
 
   readonly locks: port.LockStore = { pass: this.#call(passLocks), list: this.#call(listLocks) };
 

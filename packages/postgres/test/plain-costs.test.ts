@@ -10,11 +10,13 @@ import { DELIVER, deliveryOf } from "../src/inbox.ts";
 import { CLAIM } from "../src/runs/claims.ts";
 import { COMMIT, flushOf } from "../src/runs/commits.ts";
 import { START, startingOf } from "../src/runs/starts.ts";
-import { aStart, ERROR, event, firstCommit, HOLD, idOf, LANE, newRun, register } from "./sample-runs.ts";
+import { aStart, ERROR, event, firstCommit, HOLD, idOf, LANE, newRun, register, start } from "./sample-runs.ts";
 import { TestDatabase } from "./test-database.ts";
 
 const RUNS = 500;
 const PAGE_BYTES = 8_192;
+/** And of queues with limits. */
+const LIMITS = ["limited", "limited_keys", "lines", "places", "debounces"];
 const worker = idOf(1);
 const NUMBERS = Array.from({ length: RUNS }, (_, i) => 1_000 + i);
 let own: OwnServer | undefined;
@@ -27,6 +29,8 @@ beforeAll(async () => {
   database = await TestDatabase.create(own?.url);
   const { store } = await database.open();
   await register(store, worker);
+  // The lane: whoever creates one looks whether its queue has limits.
+  await start(store, [newRun(1, { startDelayMs: 3_600_000 })]);
   await store.close();
 });
 
@@ -59,7 +63,7 @@ async function touched(): Promise<unknown> {
   const [row] = await database.sql(
     `select coalesce(sum(seq_scan + coalesce(idx_scan, 0) + n_tup_ins + n_tup_upd + n_tup_del), 0)::int as times
        from pg_stat_xact_user_tables where schemaname = $1 and relname = any ($2)`,
-    [database.schema, ["children", "debts", "locks", "watches", "replies", "namespaces", "asks", "forks"]],
+    [database.schema, ["children", "debts", "locks", "watches", "replies", "namespaces", "asks", "forks", ...LIMITS]],
   );
   return row?.times;
 }

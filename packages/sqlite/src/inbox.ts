@@ -25,6 +25,7 @@ import { hasTie, isClosedCode, statusCode, statusName, TIES } from "./database/c
 import { blob } from "./database/driver.ts";
 import { uuidText } from "./database/uuid.ts";
 import { isAllowed } from "./namespaces.ts";
+import { isInLine } from "./queues/place-state.ts";
 import { handOnAddress, keepAddress } from "./replies.ts";
 import { holdRuns } from "./runs/holds.ts";
 import { isPaused, resume } from "./runs/parking.ts";
@@ -96,14 +97,16 @@ function deliver(call: Call, message: DeliverMessage, inboxMax: number, home: st
   if (!isAllowed(call, to.namespace, from)) return { outcome: { outcome: "not_allowed", runId: null, status: null } };
   const row = isResult(kind) && "runId" in to ? stateOf(call, to.namespace, to.runId) : addressee(call, to);
   if (!row) return { outcome: { outcome: "not_found", runId: null, status: null } };
-  const take = home === to.namespace && mayTake(receiverOf(row), message.hold);
+  const take = home === to.namespace && mayTake(receiverOf(call, row), message.hold);
   const outcome = deliverTo(call, row, message, inboxMax, take);
   return outcome.outcome === "delivered" ? { outcome, row, take } : { outcome };
 }
 
-function receiverOf({ runId, epoch, heldBy, status, suspect }: StateRow): Parameters<typeof mayTake>[0] {
+function receiverOf(call: Call, row: StateRow): Parameters<typeof mayTake>[0] {
+  const { runId, epoch, heldBy, status, suspect, ties } = row;
   const parked = status === statusCode("parked");
-  return { runId: uuidText(runId), epoch, held: heldBy !== null, parked, suspect: suspect !== 0 };
+  const inLine = hasTie(ties, TIES.place) && isInLine(call, { runId, seq: 0 });
+  return { runId: uuidText(runId), epoch, held: heldBy !== null, parked, suspect: suspect !== 0, inLine };
 }
 
 /** `replyTo`: the run that gets the answer to an update; nothing if none does. */

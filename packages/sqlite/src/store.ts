@@ -13,10 +13,12 @@ import { readLeader } from "./leadership.ts";
 import { listLocks, passLocks } from "./locks/locks.ts";
 import { allowNamespace, disallowNamespace, readNamespace } from "./namespaces.ts";
 import { readPayloads, replacePayloads } from "./payloads.ts";
+import { listQueues, setQueue } from "./queues/queues.ts";
 import { readReplies } from "./replies.ts";
 import { listRetention, readRetention, setRetention } from "./retention.ts";
 import { claimRuns, holdRunsIfParkedByOtherCode } from "./runs/claims.ts";
 import { commitRuns } from "./runs/commits.ts";
+import { debounceRun } from "./runs/debounces.ts";
 import { forkRun } from "./runs/forks.ts";
 import { reopenRunIfFailed, terminateRuns } from "./runs/interventions.ts";
 import { countRuns, listRuns, readRuns } from "./runs/listing.ts";
@@ -70,6 +72,7 @@ export class SqliteStore implements port.Store {
 
   readonly runs: port.RunStore = {
     start: this.#write(startRuns),
+    debounce: this.#write(debounceRun),
     claim: this.#write(claimRuns),
     commit: this.#write(commitRuns),
     releaseIfHeld: this.#write(workers.releaseRunsIfHeld),
@@ -132,6 +135,8 @@ export class SqliteStore implements port.Store {
     forget: this.#write(forgetWorkers),
     readLeader: this.#read(readLeader),
   };
+
+  readonly queues: port.QueueStore = { set: this.#write(setQueue), list: this.#read(listQueues) };
 
   readonly locks: port.LockStore = { pass: this.#write(passLocks), list: this.#read(listLocks) };
   readonly debts: port.DebtStore = { read: this.#read(readDebts), pay: this.#write(payDebts) };

@@ -20,7 +20,10 @@ import { giveBack, type StateRow, stateByKey, stateOf } from "./runs/run-state.t
 import { takeTaskBack, tasksHeldBy } from "./tasks/task-state.ts";
 import { logMoment } from "./worker-log.ts";
 
-const BY_ID = "select worker_key as workerKey, namespace, status from holdfast_workers where worker_id = ?";
+/** Whoever holds something at its start looks here, and must know whether there are limits that may forbid it. */
+const BY_ID = `
+  select worker_key as workerKey, namespace, status, exists (select 1 from holdfast_limited) as someLimits
+  from holdfast_workers where worker_id = ?`;
 const INSERT = `
   insert into holdfast_workers (worker_id, namespace, name, host, pid, queues, workflows, tasks, labels, about, drain_asked,
     rates_no, status, died, emptied, lease_ms, logged_at, started_at, heartbeat_at, lease_expires_at, known_schema)
@@ -49,6 +52,8 @@ export interface StoredWorker {
   readonly workerKey: number;
   readonly namespace: string;
   readonly status: number;
+  /** 1 if any queue has limits. */
+  readonly someLimits: number;
 }
 
 interface ListedWorker

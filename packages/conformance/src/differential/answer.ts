@@ -12,13 +12,15 @@ import type {
   HeldTask,
   Message,
   PassLocksResult,
+  QueueState,
   RegisterWorkerResult,
   RunRow,
   TakeAsksResult,
   VersionRow,
 } from "holdfast/adapter";
 import type { Answer, Call } from "./call.ts";
-import { sortBy, withoutFence } from "./contents.ts";
+import { comparableQueues, sortBy, withoutFence } from "./contents.ts";
+import { isLimited } from "./limits/calls.ts";
 import { comparableDebts } from "./talks/contents.ts";
 import { comparableExpired, comparableFinishes, comparableTaskClaim, orderKey } from "./tasks/answer.ts";
 import type { World } from "./world.ts";
@@ -56,6 +58,8 @@ export function comparableAnswer(call: Call, answer: Answer, world: World): unkn
       const { answers, passed } = value as PassLocksResult;
       return { passed, answers: answers.map(({ outcome }) => outcome) };
     }
+    case "queues.list":
+      return comparableQueues(value as readonly QueueState[]);
     case "inbox.read":
       return comparableInbox(value as readonly Message[], world);
     case "versions.list":
@@ -72,7 +76,9 @@ function comparableClaim(params: ClaimRunsParams, result: ClaimRunsResult, world
     ...rest,
     runs: sortBy(runs, ({ runId }) => runId),
     messages: comparableInbox(messages, world),
-    ...(params.again || suspects ? {} : { moreDue, nextDueAt }),
+    ...(params.again || suspects ? {} : { moreDue }),
+    // In a queue with limits, a claim that serves nothing there may be told when there are tokens, or not.
+    ...(params.again || suspects || world.limited ? {} : { nextDueAt }),
     ...(params.again || params.solo ? {} : { suspectDue }),
   };
 }
@@ -108,6 +114,8 @@ function comparableInbox(messages: readonly Message[], world: World): unknown {
 
 /** What is wrong with the order in which a claim took its runs; undefined if nothing is. */
 export function wrongClaimOrder(result: ClaimRunsResult, world: World): string | undefined {
+  // Keys come first there.
+  if (result.runs.some(({ namespace, queue }) => isLimited(world, namespace, queue))) return undefined;
   const before = new Map(world.contents.runs.map((run) => [run.runId, run]));
   for (const [i, later] of result.runs.entries()) {
     for (const earlier of result.runs.slice(0, i)) {

@@ -1,6 +1,7 @@
 import type { NewRun, Run, RunRef, WorkerRef, WorkerRow } from "holdfast/adapter";
 import { bytes } from "../sample-data.ts";
 import type { Dice } from "./dice.ts";
+import { someKey } from "./limits/calls.ts";
 import { NAMESPACES, type World } from "./world.ts";
 
 /** Usually one of the workers, sometimes one that never existed. */
@@ -55,11 +56,13 @@ export function randomRun(world: World, dice: Dice, namespace: string, id: strin
     ...(dice.chance(0.15) ? { startDelayMs: dice.of(0, 1, 500, 3_000) } : {}),
     ...(dice.chance(0.15) ? { startAt: world.now + dice.of(-500, 0, 1, 700) } : {}),
     ...(dice.chance(0.2) ? { timeoutMs: dice.of(0, 1, 3_000, 60_000, 200_000) } : {}),
+    ...(world.limited ? someKey(dice) : {}),
   };
 }
 
 /** The start that once created this run. */
 export function sameRun(run: Run): NewRun {
-  const { namespace, runId, id, workflow, version, queue, priority, input, seed, attributes } = run;
-  return { namespace, runId, id, workflow, version, queue, priority, input, seed, attributes };
+  const { namespace, runId, id, workflow, version, queue, priority, input, seed, attributes, key } = run;
+  const start = { namespace, runId, id, workflow, version, queue, priority, input, seed, attributes };
+  return key === undefined ? start : { ...start, key };
 }

@@ -3,6 +3,7 @@ import { laneOf } from "./answer.ts";
 import type { Call } from "./call.ts";
 import { someNamespace, someWorkerId } from "./choices.ts";
 import type { Dice } from "./dice.ts";
+import { claimedQueues, isLimited } from "./limits/calls.ts";
 import { isDecidableTaskClaim } from "./tasks/calls.ts";
 import type { World } from "./world.ts";
 
@@ -14,7 +15,7 @@ export function claimCall(world: World, dice: Dice): Call | undefined {
     claimId: world.newClaimId(),
     again: false,
     namespace: someNamespace(worker?.namespace, dice),
-    queues: dice.of(["default"], ["default", "slow"], ["slow"]),
+    queues: claimedQueues(dice.of(["default"], ["default", "slow"], ["slow"]), world, dice),
     handlers: dice.of(ALL_HANDLERS, ALL_HANDLERS, ALL_HANDLERS.slice(0, 1), ALL_HANDLERS.slice(1)),
     limit: dice.of(1, 2, 100),
     solo: dice.chance(suspects ? 0.6 : 0.1),
@@ -45,6 +46,8 @@ const ALL_HANDLERS = [
  * order, stores may differ: the limit is moved past them.
  */
 function decidableLimit(params: ClaimRunsParams, world: World): number | undefined {
+  if (!params.solo && params.queues.some((queue) => isLimited(world, params.namespace, queue)))
+    return params.queues.length === 1 ? params.limit : undefined;
   const due = world.contents.runs
     .filter((run) => isTakenBy(run, params) && run.availableAt !== null && run.availableAt <= world.now)
     .sort((a, b) => b.priority - a.priority || (a.availableAt ?? 0) - (b.availableAt ?? 0));

@@ -5,6 +5,8 @@ import type {
   HistoryEvent,
   Leader,
   Message,
+  QueueLoad,
+  QueueState,
   Run,
   Schedule,
   ScheduleDecision,
@@ -28,6 +30,8 @@ export interface Contents extends Talks {
   readonly versions: readonly VersionRow[];
   /** Only if schedules are looked at. */
   readonly schedules?: Schedules;
+  /** Only if queues with limits are: by namespace. */
+  readonly queues?: Readonly<Record<string, readonly QueueState[]>>;
 }
 
 export interface Schedules {
@@ -50,6 +54,27 @@ export interface KnownIds {
     readonly askIds: readonly string[];
   } | null;
   readonly timed: boolean;
+  readonly limited: boolean;
+}
+
+async function readQueues(store: Store, namespaces: readonly string[]): Promise<NonNullable<Contents["queues"]>> {
+  const all = await Promise.all(namespaces.map((namespace) => store.queues.list({ namespace, holdersMax: 100 })));
+  return Object.fromEntries(namespaces.map((namespace, i) => [namespace, comparableQueues(all[i] ?? [])]));
+}
+
+/**
+ * Averages depend on when they were last looked at, and a queue that has nothing may be known because of a call that was refused.
+ */
+export function comparableQueues(queues: readonly QueueState[]): QueueState[] {
+  const comparableLoad = (load: QueueLoad): QueueLoad => ({ ...load, perSecond: 0 });
+  const some = queues.filter(
+    ({ limits, runs, tasks }) => limits || runs.waiting + runs.running + tasks.waiting + tasks.running > 0,
+  );
+  return some.map(({ runs, tasks, ...rest }) => ({
+    ...rest,
+    runs: comparableLoad(runs),
+    tasks: comparableLoad(tasks),
+  }));
 }
 
 async function readSchedules(store: Store, namespaces: readonly string[]): Promise<Schedules> {
@@ -98,6 +123,7 @@ export async function readContents(store: Store, known: KnownIds): Promise<Conte
     tasks: tasks.flat(),
     versions: sortBy(versions.flat(), (row) => `${row.namespace}/${row.workflow}/${row.registeredAt}/${row.version}`),
     ...talks,
+    ...(known.limited ? { queues: await readQueues(store, namespaces) } : {}),
     ...(known.timed ? { schedules: await readSchedules(store, namespaces) } : {}),
   };
 }

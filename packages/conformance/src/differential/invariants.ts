@@ -10,6 +10,7 @@ export function brokenInvariants(contents: Contents): string[] {
     ...brokenById(contents),
     ...brokenByTasks(contents),
     ...brokenByTalks(contents),
+    ...brokenByQueues(contents),
   ];
 }
 
@@ -42,9 +43,10 @@ function brokenByRun(run: Run, contents: Contents): string[] {
     "an open run is parked exactly when its last note of a park or a resume is a park":
       closed || (run.status === "parked") === isLastParked(history),
     "a parked run is not due": run.status !== "parked" || !isDue(run),
-    "a pending or sleeping run has a due time": !["pending", "sleeping"].includes(run.status) || isDue(run),
+    "a pending or sleeping run has a due time, unless it waits for a place":
+      !["pending", "sleeping"].includes(run.status) || isDue(run) || isInLine(run),
     "a run that is behind is held, due, parked or closed":
-      !behind || held || isDue(run) || closed || run.status === "parked",
+      !behind || held || isDue(run) || closed || run.status === "parked" || isInLine(run),
     "a fork has the events of its origin, and then that it was forked": isFork(run, history, contents),
     "only a continued run has a successor": (run.status === "continued") === (run.continuedAs !== null),
   };
@@ -109,6 +111,10 @@ function isDue(run: Run): boolean {
   return run.availableAt !== null;
 }
 
+function isInLine({ waitingFor }: Run): boolean {
+  return waitingFor.some((entry) => entry.startsWith("queue:"));
+}
+
 function isCounted(items: readonly { readonly seq: number }[]): boolean {
   return items.every(({ seq }, i) => seq === i + 1);
 }
@@ -117,4 +123,24 @@ function isComplete(inbox: readonly Message[], { delivered, consumed }: Run): bo
   const unread = inbox.filter(({ number }) => number > consumed);
   const inOrder = inbox.every(({ number }, i) => number > (inbox[i - 1]?.number ?? 0) && number <= delivered);
   return inOrder && unread.length === delivered - consumed;
+}
+
+/** Limits may be lowered while there are more; so only what is given says something: that each place has one holder, which is open. */
+function brokenByQueues({ queues = {}, runs, tasks }: Contents): string[] {
+  return Object.values(queues)
+    .flat()
+    .flatMap(({ name, runs: load, tasks: taskLoad }) => {
+      const open = (runId: string): boolean => runs.some((run) => run.runId === runId && !isClosed(run.status));
+      const held = taskLoad.holders.filter(({ runId, op }) =>
+        tasks.some((task) => task.runId === runId && task.op === op && task.heldBy !== null),
+      );
+      const rules: Readonly<Record<string, boolean>> = {
+        "a place belongs to a run that is open": load.holders.every(({ runId }) => open(runId)),
+        "a run has one place": new Set(load.holders.map(({ runId }) => runId)).size === load.holders.length,
+        "a place of a task belongs to one that is held": held.length === taskLoad.holders.length,
+      };
+      return Object.entries(rules)
+        .filter(([, holds]) => !holds)
+        .map(([rule]) => `${rule}: queue ${name}`);
+    });
 }

@@ -14,6 +14,7 @@ import { commitCall } from "./commit-call.ts";
 import { deliverCall, takenCall } from "./deliver-call.ts";
 import type { Dice } from "./dice.ts";
 import { forkCall } from "./fork-call.ts";
+import { lookAtQueuesCall, setQueueCall } from "./limits/calls.ts";
 import { leadCall, lookAtSchedulesCall, putSchedulesCall, removeScheduleCall } from "./schedules/calls.ts";
 import { stateFilter } from "./state-filter.ts";
 import {
@@ -80,7 +81,9 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
   },
 
   claimTasks(world, dice) {
-    const isDue = world.contents.tasks.some(({ availableAt }) => availableAt !== null);
+    const isDue = world.contents.tasks.some(
+      ({ availableAt, status }) => availableAt !== null || (world.limited && status === "due"),
+    );
     return isDue && world.liveWorkers.length > 0 ? claimTasksCall(world, dice) : MAKERS.commitTasks(world, dice);
   },
 
@@ -100,6 +103,9 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
   removeSchedule: removeScheduleCall,
   lead: leadCall,
 
+  setQueue: setQueueCall,
+  lookAtQueues: lookAtQueuesCall,
+
   startTalks: startTalksCall,
   deliverTalks: deliverTalksCall,
   tell: tellCall,
@@ -115,7 +121,7 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
 
   start(world, dice) {
     const namespace = dice.of("default", "default", "other");
-    const starts = dice.some(IDS, 3).map((id): StartRun => {
+    const starts = dice.some(world.ids, 3).map((id): StartRun => {
       const again = dice.chance(0.1) ? dice.pick(world.contents.runs) : undefined;
       const run = again && again.namespace === namespace ? sameRun(again) : randomRun(world, dice, namespace, id);
       return aStart(run, {

@@ -45,7 +45,7 @@ export function tryOperations(
     world.now += passMs;
     return MAKERS[kind](world, new Dice(seed));
   });
-  return compareStores(open, new World(about === "conversations", about === "schedules"), steps);
+  return compareStores(open, new World(about), steps);
 }
 
 /** Repeats calls that were made before, or some of them, on the footing that they find. */

@@ -97,14 +97,41 @@ const SCHEDULE_WEIGHTS = {
   lead: 8,
 };
 
+/** The same for sequences about queues with limits, for runs and for tasks. */
+const LIMIT_WEIGHTS = {
+  ...WEIGHTS,
+  start: 26,
+  claim: 30,
+  commit: 26,
+  deliver: 6,
+  register: 3,
+  crash: 3,
+  terminate: 4,
+  version: 0,
+  list: 1,
+  read: 0,
+  setQueue: 9,
+  lookAtQueues: 4,
+  commitTasks: 14,
+  claimTasks: 18,
+  finishTasks: 14,
+  expireTask: 3,
+  cancelTasks: 3,
+};
+
 /** What a sequence is to test. */
-export type Subject = "runs" | "tasks" | "conversations" | "schedules";
+export type Subject = "runs" | "tasks" | "conversations" | "schedules" | "limits";
 
 export const WEIGHTS_OF: Readonly<Record<Subject, Readonly<Record<string, number>>>> = {
   runs: WEIGHTS,
   tasks: TASK_WEIGHTS,
   conversations: TALK_WEIGHTS,
   schedules: SCHEDULE_WEIGHTS,
+  limits: LIMIT_WEIGHTS,
 };
 
-export type OperationKind = keyof typeof TASK_WEIGHTS | keyof typeof TALK_WEIGHTS | keyof typeof SCHEDULE_WEIGHTS;
+export type OperationKind =
+  | keyof typeof TASK_WEIGHTS
+  | keyof typeof TALK_WEIGHTS
+  | keyof typeof SCHEDULE_WEIGHTS
+  | keyof typeof LIMIT_WEIGHTS;

@@ -4,6 +4,7 @@ import { START_MS } from "../sample-data.ts";
 import type { Call } from "./call.ts";
 import type { Contents, KnownIds } from "./contents.ts";
 import { NO_TALKS } from "./talks/contents.ts";
+import type { Subject } from "./weights.ts";
 
 export const NAMESPACES = ["default", "other"];
 /** How many updates and parents are looked at after every call: the last of them. */
@@ -51,22 +52,27 @@ export class World {
   readonly debtNumbers = new Map<number, number>();
   /** Chains of which a run was purged. */
   readonly #purgedChains = new Set<string>();
+  readonly about: Subject;
   /** Whether conversations are looked at. */
   readonly talkative: boolean;
   /** Whether schedules are. */
   readonly timed: boolean;
+  /** Whether queues with limits are. */
+  readonly limited: boolean;
   /** Short names for printed ids. */
   readonly names = new Map<string, string>();
   #ids = 0;
 
-  constructor(talkative: boolean, timed = false) {
-    this.talkative = talkative;
-    this.timed = timed;
+  constructor(about: Subject) {
+    this.about = about;
+    this.talkative = about === "conversations";
+    this.timed = about === "schedules";
+    this.limited = about === "limits";
   }
 
   /** A new world without any calls, in which the same ids are known. */
   again(): World {
-    const world = new World(this.talkative, this.timed);
+    const world = new World(this.about);
     world.runIds.push(...this.runIds);
     world.workerIds.push(...this.workerIds);
     world.parents.push(...this.parents);
@@ -89,7 +95,7 @@ export class World {
 
   /** The ids of runs. Families need more of them. */
   get ids(): readonly string[] {
-    return this.talkative ? MORE_IDS : IDS;
+    return this.talkative || this.limited ? MORE_IDS : IDS;
   }
 
   get known(): KnownIds {
@@ -102,6 +108,7 @@ export class World {
       workerIds: this.workerIds,
       talks: this.talkative ? this : null,
       timed: this.timed,
+      limited: this.limited,
     };
   }
 

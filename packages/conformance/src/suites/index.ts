@@ -21,6 +21,11 @@ import { hints } from "./hints.ts";
 import { holdingMessages } from "./holding-messages.ts";
 import { inbox } from "./inbox.ts";
 import { leases } from "./leases.ts";
+import { lines } from "./limits/lines.ts";
+import { places } from "./limits/places.ts";
+import { placeRaces } from "./limits/races.ts";
+import { limitedStarts } from "./limits/starts.ts";
+import { taskPlaces } from "./limits/tasks.ts";
 import { listing } from "./listing.ts";
 import { lockEnds } from "./locks/ends.ts";
 import { locks } from "./locks/passing.ts";
@@ -124,4 +129,9 @@ export const SUITES: readonly Suite[] = [
   locks,
   lockEnds,
   lockRaces,
+  places,
+  lines,
+  taskPlaces,
+  placeRaces,
+  limitedStarts,
 ];

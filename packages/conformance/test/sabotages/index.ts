@@ -12,6 +12,7 @@ import { OLD_RUNS } from "./old-runs.ts";
 import { PACKED_RUNS } from "./packed-runs.ts";
 import { PARKED_RUNS } from "./parked-runs.ts";
 import { PAUSED_RUNS } from "./paused-runs.ts";
+import { PLACES_IN_QUEUES } from "./places-in-queues.ts";
 import type { Sabotage } from "./saboteur.ts";
 import { SCHEDULES } from "./schedules.ts";
 import { STORED_VALUES } from "./stored-values.ts";
@@ -43,6 +44,7 @@ export const SABOTAGES: readonly Sabotage[] = [
   ...DEBTS_OF_RUNS,
   ...MESSAGES_BETWEEN_RUNS,
   ...LOCKS_OF_RUNS,
+  ...PLACES_IN_QUEUES,
   ...STORED_VALUES,
   ...SCHEDULES,
   ...LIVES_OF_WORKERS,

@@ -40,7 +40,11 @@ interface Sending {
 }
 
 /** One call for all starts, unless several workers claim some of the runs, or an id occurs more than once. */
-export async function sendStarts(ports: Sending, items: readonly StartItem[]): Promise<readonly StartAnswer[]> {
+export async function sendStarts(
+  ports: Sending,
+  items: readonly StartItem[],
+  bounded?: "bounded",
+): Promise<readonly StartAnswer[]> {
   const groups: StartGroup[] = [];
   for (const item of items) {
     const group = groups.find((other) => canTake(other, item)) ?? { items: [], ids: new Set(), holdBy: null };
@@ -54,8 +58,9 @@ export async function sendStarts(ports: Sending, items: readonly StartItem[]): P
     const { holdBy } = group;
     const starts = group.items.map((item) => item.start);
     const { inboxMax } = ports.limits ?? DEFAULT_LIMITS;
+    const rule = bounded ? { bounded: true } : {};
     const limit = starts.some(({ messages }) => messages !== undefined) ? { inboxMax } : {};
-    const result = await ports.store.runs.start({ starts, holdBy, replaceError: REPLACED, ...limit });
+    const result = await ports.store.runs.start({ starts, holdBy, replaceError: REPLACED, ...limit, ...rule });
     if (groups.length === 1) return result.outcomes;
     group.items.forEach((item, i) => {
       outcomes.set(item, result.outcomes[i] as StartAnswer);

@@ -61,7 +61,7 @@ export function missedBetween(
 /** The start of the run for a time. Jitter delays the run, and is not part of its timeout. */
 export function scheduledStart(schedule: Schedule, at: number, random: Random, id?: string): StartRun {
   const { namespace, definition, input } = schedule;
-  const { workflow, version, fallbackVersion, queue, priority, attributes, timeoutMs, spec } = definition;
+  const { workflow, version, fallbackVersion, queue, priority, key, attributes, timeoutMs, spec } = definition;
   const runKey = id ?? scheduledId(schedule.id, at);
   const runId = scheduledRunId(namespace, runKey, at);
   const delayMs = id === undefined ? jitterMs(spec, schedule.id, at) : 0;
@@ -79,6 +79,7 @@ export function scheduledStart(schedule: Schedule, at: number, random: Random, i
       attributes: { ...attributes, ...scheduleAttributes(schedule.id, at) },
       ...(delayMs > 0 ? { startAt: at + delayMs } : {}),
       ...(timeoutMs === null ? {} : { timeoutMs: timeoutMs + delayMs }),
+      ...(key === undefined ? {} : { key }),
     },
     ifRunning: "return",
     ifClosed: "return",

@@ -1,11 +1,12 @@
 import type { RunName } from "../model/child.ts";
 import type { ErrorView } from "./error-view.ts";
+import type { QueueRate } from "./queues.ts";
 
 /**
  * What can keep a run from ending. `update`: the handler of an update has not finished; `condition`: a predicate of `ctx.until` is
  * not true yet; `task`: a task waits for a worker, is being executed, or waits for someone with its token; `step`: a step is running, or (without `op`) a worker holds the run and the step is
  * unknown; `backoff`: a step, or without `op` the whole run, is between two attempts (a task, too); `limit`: it is due and waits for
- * a free slot; `child`: a child, or another run whose result is awaited, has not ended; `lock`: others hold a lock that it has requested; `lease`: its worker, or every worker that could claim it, is silent or gone.
+ * a free slot of a worker, or (with `queue`) it or a task of it waits for a place in a queue with limits; `child`: a child, or another run whose result is awaited, has not ended; `lock`: others hold a lock that it has requested; `lease`: its worker, or every worker that could claim it, is silent or gone.
  */
 export type CauseKind =
   | "step"
@@ -24,6 +25,13 @@ export type CauseKind =
   | "ended"
   | "child"
   | "lock";
+
+/** A limit that is reached: all places are taken, or there is no token. */
+export interface CauseLimit {
+  readonly of: "queue" | "key";
+  readonly concurrency?: number;
+  readonly rate?: QueueRate;
+}
 
 /** One thing that keeps a run from ending. */
 export interface Cause {
@@ -44,13 +52,17 @@ export interface Cause {
   readonly batch?: string;
   /** The name of the worker. */
   readonly worker?: string;
-  /** The queue of a task. */
+  /** The queue of a task, or the one whose limits keep something from beginning. */
   readonly queue?: string;
+  /** The key that these limits go by. */
+  readonly key?: string;
+  /** The limit that is reached, of the queue as a whole or of the key. */
+  readonly limit?: CauseLimit;
   /** Where a task stands in line, from 1: among those of its kind and queue that require the same labels. The same of a request for a lock. */
   readonly position?: number;
   /** The labels that a task requires of its worker. */
   readonly requires?: readonly string[];
-  /** The runs that hold the lock, the first 100. */
+  /** The runs that hold the lock, or have the places of the queue; the first 100. */
   readonly holders?: readonly RunName[];
   /** The run that is waited for: a child, or another run whose result is awaited. */
   readonly run?: Partial<RunName>;

@@ -20,7 +20,15 @@ import type { HistoryEvent } from "../model/event.ts";
 import { newRunId, uuidV7 } from "../model/ids.ts";
 import type { LiveRun } from "../model/live-run.ts";
 import type { Run } from "../model/run.ts";
-import type { DeliverMessage, DeliverOutcome, RunRef, StartOutcome, Store, TerminateOutcome } from "../ports/store.ts";
+import type {
+  DeliverMessage,
+  DeliverOutcome,
+  RefusedStart,
+  RunRef,
+  StartOutcome,
+  Store,
+  TerminateOutcome,
+} from "../ports/store.ts";
 import type { LocalQueries } from "./local-queries.ts";
 import { QueryCalls } from "./query-calls.ts";
 import type { ResultWaiter } from "./result-waiter.ts";
@@ -39,7 +47,7 @@ export class ClientCore {
   readonly namespace: string;
   readonly waiter: ResultWaiter;
   readonly updates: UpdateWaiter;
-  readonly starts: Batcher<StartItem, StartOutcome>;
+  readonly starts: Batcher<StartItem, StartOutcome | RefusedStart>;
   readonly messages: Batcher<DeliverMessage, DeliverOutcome>;
   readonly life: Lifetime;
   /** Changes of a schedule, by its id. */
@@ -77,8 +85,7 @@ export class ClientCore {
     this.#batching = batching;
     this.starts = new Batcher({
       ...batching,
-      // Only the start of a child can be refused.
-      send: (items) => sendStarts(ports, items) as Promise<StartOutcome[]>,
+      send: (items) => sendStarts(ports, items, "bounded"),
       rows: START_ROWS,
     });
     this.messages = new Batcher({ ...batching, send: (items) => sendMessages(sending, items), rows: MESSAGE_ROWS });

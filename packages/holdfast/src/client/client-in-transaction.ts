@@ -8,7 +8,7 @@ import { hookedStore } from "../ports/store-calls.ts";
 import { offering, wantedRun } from "./call-checks.ts";
 import { ClientCore } from "./client-core.ts";
 import type { StartOptions } from "./client-options.ts";
-import { type KnownWorkflows, newRun, requireStarted, startedRun } from "./new-run.ts";
+import { type KnownWorkflows, newRun, requireRoom, requireStarted, startedRun, startOf } from "./new-run.ts";
 import { RunHandle } from "./run-handle.ts";
 import { startMany } from "./start-many.ts";
 import type { HandleOf, StartArguments, StartedMany, StartRequest } from "./start-request.ts";
@@ -60,16 +60,10 @@ export class ClientInTransaction {
   }
 
   async #send(run: NewRun, options: StartOptions, workflow: AnyWorkflow | string): Promise<RunHandle<never>> {
-    const outcome = await this.#core.starts.add({
-      start: {
-        run,
-        ifRunning: options.ifRunning ?? "return",
-        ifClosed: options.ifClosed ?? "return",
-        hold: false,
-        pick: options.version === undefined ? this.#core.ports.random.next() : null,
-      },
-      holdBy: undefined,
-    });
+    if (options.debounce)
+      throw invalidOption(`start of workflow "${run.workflow}"`, "debounce", "is not possible in a transaction");
+    const start = startOf(this.#core, run, options, false, undefined);
+    const outcome = requireRoom(run, await this.#core.starts.add({ start, holdBy: undefined }));
     requireStarted(this.#core, outcome, run.workflow);
     return new RunHandle(this.#core, outcome.run.id, startedRun(outcome), offering(workflow)) as RunHandle<never>;
   }

@@ -48,6 +48,17 @@ export interface ConnectOptions extends StoreOptions {
   readonly adapters?: readonly StoreAdapter[];
 }
 
+/** When a start that is repeated for the same key leads to one run. */
+export interface DebounceOptions<S extends string = string> {
+  /** The run begins when no start for its key has come for this long. */
+  readonly for: CheckedDuration<S>;
+  /**
+   * It begins this long after the first start at the latest.
+   * @defaultValue no limit: it is put off as long as starts come
+   */
+  readonly max?: CheckedDuration<S>;
+}
+
 /** Options of `hf.start`, `hf.run` and `hf.startMany`. */
 export interface StartOptions<S extends string = string> {
   /**
@@ -70,6 +81,17 @@ export interface StartOptions<S extends string = string> {
    * @defaultValue the priority of the workflow, or `0`
    */
   readonly priority?: number;
+  /**
+   * What the limits and the fairness of its queue go by, such as a tenant: see `hf.queues.set`.
+   * @defaultValue what the `key` of the workflow makes of the input, or none
+   */
+  readonly key?: string;
+  /**
+   * One run for many starts: while the last run of this workflow and key has not begun, a start gives it its own input instead and
+   * puts it off. Needs a key, and takes no id, no time and no policy. A run that has begun is left alone, and a new one started.
+   * @defaultValue each start is a run
+   */
+  readonly debounce?: DebounceOptions<S>;
   /**
    * The run does not begin before this time. The start itself is durable at once. If `delay` is also set, the later of
    * the two counts.

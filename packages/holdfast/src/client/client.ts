@@ -22,14 +22,24 @@ import { offering, wantedRun } from "./call-checks.ts";
 import { ClientCore } from "./client-core.ts";
 import { ClientInTransaction, type JoinedCalls, JoinedCore, notAClient } from "./client-in-transaction.ts";
 import type { CountOptions, ListFilter, ListOptions, PurgeOptions, StartOptions } from "./client-options.ts";
+import { debounced } from "./debounce.ts";
 import { checkHealth, checkLive, checkReady, type Health, type Readiness } from "./health.ts";
 import { countRuns, listRuns, type RunPage } from "./list-runs.ts";
 import { firstOf, type LocalQueries } from "./local-queries.ts";
 import { Locks } from "./locks.ts";
 import { freeSlot, makeWorker } from "./make-worker.ts";
 import { Namespaces } from "./namespaces.ts";
-import { isDueAtOnce, type KnownWorkflows, newRun, requireStarted, startedRun } from "./new-run.ts";
+import {
+  isDueAtOnce,
+  type KnownWorkflows,
+  newRun,
+  requireRoom,
+  requireStarted,
+  startedRun,
+  startOf,
+} from "./new-run.ts";
 import { purgeEnded } from "./purge.ts";
+import { makeQueues, type Queues } from "./queues.ts";
 import { type Rate, type RateOptions, readRates } from "./rates.ts";
 import { type ReencodeOptions, type ReencodeProgress, reencodeStored } from "./reencode.ts";
 import { RESULT_LOOK_MS, ResultWaiter } from "./result-waiter.ts";
@@ -73,6 +83,8 @@ export class Client {
   readonly locks: Locks;
   /** How long runs are kept once they have ended. */
   readonly retention: Retention;
+  /** Queues: what is in them, and their limits. */
+  readonly queues: Queues;
   /** Which other namespaces may reach the runs of this one. */
   readonly namespaces: Namespaces;
   readonly #core: ClientCore;
@@ -111,6 +123,7 @@ export class Client {
     this.tasks = new Tasks(this.#core);
     this.locks = new Locks(this.#core);
     this.retention = new Retention(this.#core);
+    this.queues = makeQueues(this.#core);
     this.namespaces = new Namespaces(this.#core);
     const during = <R>(waiting: Promise<R>): Promise<R> => this.during(waiting);
     this.#watching = { core: this.#core, ends: this.#ends, lookMs: lookMs / 2, during };
@@ -143,24 +156,16 @@ export class Client {
   }
 
   async #send(run: NewRun, options: StartOptions, workflow: AnyWorkflow | string): Promise<RunHandle<never>> {
-    return this.#handleFor(await this.#start(run, options), workflow);
+    const outcome = (await debounced(this.#core, run, options)) ?? (await this.#start(run, options));
+    return this.#handleFor(outcome, workflow);
   }
 
   async #start(run: NewRun, options: StartOptions, messages?: readonly CarriedMessage[]): Promise<StartOutcome> {
     const slot = freeSlot(this.#workers, run);
     let outcome: StartOutcome | undefined;
     try {
-      outcome = await this.#core.starts.add({
-        start: {
-          run,
-          ifRunning: options.ifRunning ?? "return",
-          ifClosed: options.ifClosed ?? "return",
-          hold: slot !== undefined,
-          pick: options.version === undefined ? this.#core.ports.random.next() : null,
-          ...(messages ? { messages } : {}),
-        },
-        holdBy: slot,
-      });
+      const start = startOf(this.#core, run, options, slot !== undefined, messages);
+      outcome = requireRoom(run, await this.#core.starts.add({ start, holdBy: slot }));
       return outcome;
     } finally {
       const created = outcome?.outcome === "created" ? outcome.run : undefined;
@@ -226,9 +231,8 @@ export class Client {
     const options: StartOptions = { ifClosed: "start", ...given };
     const made = await newRun(this.#core, this.#known, { workflow, input, options });
     const outcome = await this.#start(made, options, [message]);
-    const run = this.#handleFor(outcome, workflow);
     const { runId, status } = outcome.run;
-    return { run, runId, status, delivered: requireDelivered(outcome) };
+    return { run: this.#handleFor(outcome, workflow), runId, status, delivered: requireDelivered(outcome) };
   }
 
   /** The test engine advances its clock while a caller waits. */
@@ -237,9 +241,8 @@ export class Client {
   }
 
   /**
-   * Many starts in few round trips. The handles are in the order of the requests. If a request is not valid, nothing is
-   * started, and `data.index` says which one it is. If the store refuses some (their ids are taken), `data.outcomes` of
-   * the error has the outcome of each.
+   * Many starts in few round trips; the handles are in the order of the requests. If a request is not valid, nothing is started
+   * (`data.index`). If the store refuses some (an id is taken, a queue is full), `data.outcomes` of the error has the outcome of each.
    */
   startMany<const T extends readonly (AnyWorkflow | string)[], S extends string = string>(
     requests: {
@@ -351,10 +354,7 @@ export class Client {
     return worker;
   }
 
-  /**
-   * Stops the workers made by this client and closes its connection to the store. From then on every call fails with
-   * `client_closed`; calls and results in flight fail the same way, at once.
-   */
+  /** Stops its workers and closes its connection. From then on every call fails with `client_closed`, also those in flight. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -377,8 +377,8 @@ export class Client {
   static inTransaction(client: Client, join: (store: Store) => JoinedCalls): ClientInTransaction {
     if (typeof client !== "object" || client === null || !(#core in client)) throw notAClient(client);
     client.#life.assertOpen();
-    const joined = join(originalStore(client.#core.ports.store));
-    return new ClientInTransaction(new JoinedCore(client.#core, joined), client.#known);
+    const core = new JoinedCore(client.#core, join(originalStore(client.#core.ports.store)));
+    return new ClientInTransaction(core, client.#known);
   }
 
   /** The test engine makes handles that advance its clock while they wait. */

@@ -133,10 +133,10 @@ export async function forkRun({ core, options, read, checkInput }: Forking): Pro
 }
 
 function newRun(origin: Run, plan: ForkPlan, runId: string, id: string | undefined, input: Payload): NewRun {
-  const { namespace, workflow, version, queue, priority, seed } = origin;
+  const { namespace, workflow, version, queue, priority, seed, key } = origin;
   const { attributes, timeoutMs } = plan;
   const run = { namespace, runId, id: id ?? runId, workflow, version, queue, priority, input, seed, attributes };
-  return timeoutMs === undefined ? run : { ...run, timeoutMs };
+  return { ...run, ...(timeoutMs === undefined ? {} : { timeoutMs }), ...(key === undefined ? {} : { key }) };
 }
 
 /** A fork without an id of its own is always another one. */

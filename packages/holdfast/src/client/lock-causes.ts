@@ -1,13 +1,14 @@
+import type { RunName } from "../model/child.ts";
 import { LOCK_PREFIX } from "../model/ids.ts";
 import type { Run } from "../model/run.ts";
 import type { Cause } from "./cause.ts";
 import type { ClientCore } from "./client-core.ts";
-import { type LockHolder, readLock } from "./locks.ts";
+import { readLock } from "./locks.ts";
 import { afterPrefix, listed } from "./op-words.ts";
 import { type Follow, followRun } from "./other-causes.ts";
 import type { StepView } from "./step-view.ts";
 
-const HOLDERS_MAX = 100;
+export const HOLDERS_MAX = 100;
 /** So many locks are looked at. */
 const LOCKS_MAX = 5;
 /** Of so many holders it is said what they wait for in turn. */
@@ -33,14 +34,14 @@ export async function lockCauses(
       ...(position === undefined ? {} : { position }),
       holders: lock.holders.slice(0, HOLDERS_MAX).map(({ id, runId }) => ({ id, runId })),
     };
-    causes.push({ ...about, ...(await behind(lock.holders, follow)) });
+    causes.push({ ...about, ...(await behindHolders(lock.holders, follow)) });
   }
   return causes;
 }
 
-/** What the first holder waits for. Only if all of them wait in a circle, the lock is never given back. */
-async function behind(
-  holders: readonly LockHolder[],
+/** What the first holder waits for. Only if all of them wait in a circle, nothing is ever given back. */
+export async function behindHolders(
+  holders: readonly RunName[],
   follow: Follow,
 ): Promise<Pick<Cause, "run" | "cause" | "circle">> {
   const found = [];

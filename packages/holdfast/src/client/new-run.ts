@@ -16,6 +16,7 @@ import {
   isName,
   type OptionChecks,
   oneOf,
+  optionsOf,
   requireDuration,
   requireName,
   requireOwnName,
@@ -26,11 +27,12 @@ import { type Duration, formatDuration } from "../model/duration.ts";
 import { EMPTY_PAYLOAD } from "../model/payload.ts";
 import type { NewRun } from "../model/run.ts";
 import { seedOf } from "../model/run-seed.ts";
-import type { StartOutcome } from "../ports/store.ts";
+import type { CarriedMessage, RefusedStart, StartOutcome, StartRun } from "../ports/store.ts";
+import { keyFrom } from "../replay/ops/start-options.ts";
 import { startLabels } from "../report/telemetry-labels.ts";
 import { checkInput } from "./call-checks.ts";
 import type { ClientCore } from "./client-core.ts";
-import type { StartOptions } from "./client-options.ts";
+import type { DebounceOptions, StartOptions } from "./client-options.ts";
 import type { StartedRun } from "./run-handle.ts";
 
 /** Finds a workflow offered by a worker of this process: a start by name gets its schema, queue and version from it. */
@@ -47,6 +49,8 @@ export const START_OPTIONS: OptionChecks<StartOptions> = {
   version: isName("version"),
   queue: isName("queue name"),
   priority: isPriority,
+  key: isName("key"),
+  debounce: optionsOf<DebounceOptions>({ for: checkedLater, max: checkedLater }),
   startAt: isDate,
   delay: checkedLater,
   timeout: checkedLater,
@@ -94,7 +98,15 @@ export function newRun(core: ClientCore, known: KnownWorkflows, start: Start): N
   if (options.delay !== undefined) run.startDelayMs = readDelay(options.delay, timeoutMs, where);
   if (options.startAt !== undefined) run.startAt = readStartAt(core, options.startAt, timeoutMs, where);
   if (timeoutMs !== undefined) run.timeoutMs = timeoutMs;
-  return definition?.inputSchema ? withCheckedInput(core, run, definition, input) : withInput(core, run, input);
+  if (options.key !== undefined) run.key = options.key;
+  if (definition?.inputSchema) return withCheckedInput(core, run, definition, input);
+  return withInput(core, withKey(run, definition, input), input);
+}
+
+function withKey(run: NewRunDraft, definition: AnyWorkflow | undefined, input: unknown): NewRunDraft {
+  const key = run.key ?? (definition && keyFrom(definition, input));
+  if (key !== undefined) run.key = key;
+  return run;
 }
 
 function readDelay(delay: Duration, timeoutMs: number | undefined, where: string): number {
@@ -133,7 +145,27 @@ async function withCheckedInput(
   definition: AnyWorkflow,
   input: unknown,
 ): Promise<NewRun> {
-  return withInput(core, run, await checkInput(definition, input));
+  const checked = await checkInput(definition, input);
+  return withInput(core, withKey(run, definition, checked), checked);
+}
+
+/** `hold`: a worker of this process has a slot for it. */
+export function startOf(
+  { ports }: ClientCore,
+  run: NewRun,
+  { ifRunning = "return", ifClosed = "return", version }: StartOptions,
+  hold: boolean,
+  messages: readonly CarriedMessage[] | undefined,
+): StartRun {
+  const pick = version === undefined ? ports.random.next() : null;
+  return { run, ifRunning, ifClosed, hold, pick, ...(messages ? { messages } : {}) };
+}
+
+/** Throws if the queue of the run is full. */
+export function requireRoom({ id, queue, workflow }: NewRun, answer: StartOutcome | RefusedStart): StartOutcome {
+  if (answer.run !== null) return answer;
+  const message = `The run of workflow "${workflow}" was not started: as many runs wait in queue "${queue}" as its backlog allows. Start it again later; hf.queues() shows what waits.`;
+  throw new HoldfastError("queue_full", message, { data: { id, queue, workflow } });
 }
 
 /** What the handle of a start knows. */

@@ -7,6 +7,7 @@ import { checkOptions, type OptionChecks, requireReason } from "../errors/option
 import type { ErrorRecord } from "../model/error-record.ts";
 import { messageFrom, PAUSED, resumeNote, type Who, whoOf } from "../model/operator-notes.ts";
 import { isClosed, type Run, type RunStatus } from "../model/run.ts";
+import { waitsForPlace } from "../model/waiting.ts";
 import type { RunRef } from "../ports/store.ts";
 import type { ClientCore } from "./client-core.ts";
 
@@ -66,7 +67,9 @@ export async function pauseRun(core: ClientCore, read: ReadRun, who: Who, messag
 }
 
 async function pauseIdle(core: ClientCore, run: Run, who: Who): Promise<"parked" | "moved" | "held" | "behind"> {
-  const error = pausedError(who, run.startedAt === null ? (run.availableAt ?? startTimeOf(run.error)) : null);
+  // One that waits for a place in its queue is due: it has its deadline in place of its start time.
+  const unbegun = run.startedAt === null && !waitsForPlace(run.waitingFor);
+  const error = pausedError(who, unbegun ? (run.availableAt ?? startTimeOf(run.error)) : null);
   let sends = 0;
   const { outcome } = await core.untilNotBusy((store) => {
     sends += 1;

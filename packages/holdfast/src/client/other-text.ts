@@ -20,7 +20,7 @@ export function otherText(cause: Cause, id: string): string {
 
 function otherRun({ kind, op = "", run }: Cause): string {
   const id = run?.id;
-  if (kind === "lock") return `Run "${id}"`;
+  if (kind === "lock" || kind === "limit") return `Run "${id}"`;
   if (op.startsWith(RESULT_PREFIX)) return `Run "${id ?? afterPrefix(op, RESULT_PREFIX)}"`;
   if (op.startsWith(ASK_PREFIX)) return `Run "${id}", which is to answer update "${afterPrefix(op, ASK_PREFIX)}",`;
   return `Child "${op}"${id === undefined || id === op ? "" : ` (run "${id}")`}`;
@@ -39,6 +39,10 @@ function shortText(about: Cause): string {
   if (kind === "lock") {
     const behind = cause && run ? `, which run "${run.id}" holds` : "";
     return `${opWords(op ?? "")}${behind}`;
+  }
+  if (kind === "limit" && about.queue !== undefined) {
+    const behind = cause && run ? `, one of which run "${run.id}" has` : "";
+    return `a place in queue "${about.queue}"${behind}`;
   }
   if (kind === "signal" || kind === "update" || kind === "condition") return opWords(op ?? "");
   if (kind === "lease") return `${worker === undefined ? "its worker" : `worker ${worker}`}, which is silent or gone`;

@@ -4,6 +4,7 @@ import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import { formatDuration } from "../model/duration.ts";
 import type { Payload } from "../model/payload.ts";
 import { isClosed, type Run } from "../model/run.ts";
+import { waitsForPlace } from "../model/waiting.ts";
 import type { AskAnswer } from "../ports/store.ts";
 import type { QueryDefinition } from "../replay/context/conversations.ts";
 import type { ClientCore } from "./client-core.ts";
@@ -70,18 +71,22 @@ function hasBegun({ commit, status }: Run): boolean {
 }
 
 /** Whether waiting is of no use. A start without a delay is never refused here, whatever our clock says. */
-function mayNotBegin({ status, availableAt, createdAt }: Run, now: number): boolean {
+function mayNotBegin({ status, availableAt, createdAt, waitingFor }: Run, now: number): boolean {
+  if (waitsForPlace(waitingFor)) return true;
   return status === "parked" || (availableAt !== null && availableAt > Math.max(createdAt, now));
 }
 
-function notBegun({ id, runId, status, availableAt, createdAt, error }: Run, name: string): HoldfastError {
+function notBegun(run: Run, name: string): HoldfastError {
+  const { id, runId, status, availableAt, createdAt, error } = run;
   const delayed = availableAt !== null && availableAt > createdAt;
   const why =
     status === "parked"
       ? `it is parked${error ? `: ${error.message}` : ""}`
-      : delayed
-        ? `it is to begin at ${new Date(availableAt).toISOString()}`
-        : `no worker has brought it to its first wait within ${formatDuration(QUERY_TIMEOUT_MS)}`;
+      : waitsForPlace(run.waitingFor)
+        ? `it waits for a place in queue "${run.queue}"`
+        : delayed
+          ? `it is to begin at ${new Date(availableAt).toISOString()}`
+          : `no worker has brought it to its first wait within ${formatDuration(QUERY_TIMEOUT_MS)}`;
   const message = `Query "${name}" has no answer: run "${id}" has not begun, ${why}.`;
   return new HoldfastError("run_not_begun", message, { data: { id, runId, name, status } });
 }

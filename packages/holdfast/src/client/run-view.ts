@@ -29,6 +29,8 @@ export interface RunSummary {
   readonly version: string;
   readonly queue: string;
   readonly priority: number;
+  /** What the limits and the fairness of its queue go by; null if it has none. */
+  readonly key: string | null;
   readonly status: RunStatus;
   /** How its compensations ended; null if there were none, or if the run was terminated in the middle of them. */
   readonly compensation: CompensationOutcome | null;
@@ -107,6 +109,7 @@ export function summarizeRun(run: ListedRun, now: number): RunSummary {
     version: run.version,
     queue: run.queue,
     priority: run.priority,
+    key: run.key ?? null,
     status: run.status,
     compensation: run.compensation,
     attributes: run.attributes,

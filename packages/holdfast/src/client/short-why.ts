@@ -1,5 +1,5 @@
 import { isClosed } from "../model/run.ts";
-import { waitingOp, waitKind } from "../model/waiting.ts";
+import { waitingOp, waitKind, waitsForPlace } from "../model/waiting.ts";
 import type { ListedRun } from "../ports/store.ts";
 import type { Cause } from "./cause.ts";
 import { opWords } from "./op-words.ts";
@@ -29,6 +29,7 @@ export function shortWhy(run: ListedRun, updatedAt: number, now: number): ShortW
   if (availableAt !== null && availableAt <= now)
     return { kind: "limit", since: new Date(availableAt), text: "due: waits for a worker" };
   const at = availableAt === null ? {} : { at: new Date(availableAt) };
+  if (waitsForPlace(run.waitingFor)) return { kind: "limit", since, ...at, text: `a place in queue "${run.queue}"` };
   if (run.startedAt === null) return { kind: "start_delay", ...at, text: "its start time" };
   return { ...waitOf(run), ...at, since };
 }

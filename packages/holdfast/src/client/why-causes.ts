@@ -4,8 +4,10 @@ import { RECEIVE_PREFIX, UNTIL_PREFIX } from "../model/ids.ts";
 import type { LiveRun } from "../model/live-run.ts";
 import { isOperatorNote, PAUSED, whoOf } from "../model/operator-notes.ts";
 import { isClosed, type Run } from "../model/run.ts";
+import { waitsForPlace } from "../model/waiting.ts";
 import { isAlive, isOverdue, offers, type WorkerRow } from "../model/worker-row.ts";
 import type { Cause } from "./cause.ts";
+import { isInLine } from "./limit-causes.ts";
 import type { StepView } from "./step-view.ts";
 import { type AwaitedTask, taskCause } from "./task-causes.ts";
 
@@ -26,6 +28,8 @@ export interface Findings {
   readonly cancel: PendingCancel | undefined;
   /** The tasks that it waits for. */
   readonly tasks: readonly AwaitedTask[];
+  /** The limits of queues that keep it, or its tasks, from beginning. */
+  readonly limits: readonly Cause[];
   /** The locks and the other runs that it waits for. */
   readonly others: readonly Cause[];
 }
@@ -44,6 +48,7 @@ export function causesOf(findings: Findings): readonly Cause[] {
   if (run.heldBy !== null) return causesWhileHeld(findings);
   const due = run.availableAt !== null && run.availableAt <= now;
   if (due) return [causeWhileDue(findings, new Date(run.availableAt as number))];
+  if (waitsForPlace(run.waitingFor)) return [causeInLine(findings)];
   if (run.startedAt === null) return [{ kind: "start_delay", ...some("at", date(run.availableAt)) }];
   const last = events.findLast((event) => !isOperatorNote(event));
   if (last?.type === "run_retried" && last.meta?.retryAt !== undefined)
@@ -66,8 +71,16 @@ function causeWhileParked({ run, events }: Findings): Cause {
 }
 
 /** The tasks that it waits for. */
-function tasksOf({ tasks, workers, now }: Findings): Cause[] {
-  return tasks.filter(({ task }) => task.status !== "dead").map((task) => taskCause(task, workers, now));
+function tasksOf({ tasks, limits, workers, now }: Findings): Cause[] {
+  const others = tasks.filter(({ task }) => task.status !== "dead" && !isInLine(task));
+  return [...limits, ...others.map((task) => taskCause(task, workers, now))];
+}
+
+/** It waits for a place in its queue, unless nobody could claim it anyway. */
+function causeInLine({ run, now, workers, limits, events }: Findings): Cause {
+  const serving = workers.some((one) => one.status === "online" && isAlive(one, now) && offers(one, run));
+  const since = new Date(events.at(-1)?.at ?? run.createdAt);
+  return serving && limits[0] ? limits[0] : { kind: serving ? "limit" : "no_worker", since };
 }
 
 /** A run that is due is claimed at once, unless the workers that offer it are gone, silent or full. */

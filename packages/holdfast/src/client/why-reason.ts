@@ -2,9 +2,10 @@ import { formatDuration } from "../model/duration.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
 import { isOperatorNote } from "../model/operator-notes.ts";
 import { isClosed, WAITING_FOR_MAX } from "../model/run.ts";
-import { waitingOps } from "../model/waiting.ts";
+import { waitingOps, waitsForPlace } from "../model/waiting.ts";
 import { isOverdue, offers, type WorkerRow } from "../model/worker-row.ts";
 import type { Cause } from "./cause.ts";
+import { limitText } from "./limit-causes.ts";
 import { lockText } from "./lock-causes.ts";
 import { opWords } from "./op-words.ts";
 import { otherText } from "./other-text.ts";
@@ -54,6 +55,10 @@ function standing(findings: Findings, causes: readonly Cause[]): string {
   if (run.heldBy !== null) {
     const holder = holderOf(findings);
     return holder ? holderText(holder, now) : `Worker ${run.heldBy} is working on it.`;
+  }
+  if (waitsForPlace(run.waitingFor) && causes[0]?.kind !== "lease") {
+    if (causes[0]?.kind === "no_worker") return unservedText(findings);
+    return run.deadlineAt === null ? "" : `It times out at ${new Date(run.deadlineAt).toISOString()}.`;
   }
   const wanted = wantedText(findings);
   if (run.availableAt === null) return `It waits for ${wanted}; no timer is set.`;
@@ -134,6 +139,7 @@ function holderText(holder: WorkerRow, now: number): string {
 function causeText(cause: Cause, id: string, now: number, overdue: boolean): string {
   const { kind, op, at, since, attempt = 1, attempts, error, queue } = cause;
   if (kind === "child") return otherText(cause, id);
+  if (kind === "limit") return [limitText(cause), otherText(cause, id)].filter((text) => text !== "").join(" ");
   if (kind === "lock") return [lockText(cause), otherText(cause, id)].filter((text) => text !== "").join(" ");
   if (kind === "update" && op !== undefined) {
     const began = since ? `; it began ${seconds(now - since.getTime())} ago` : "";

@@ -5,6 +5,7 @@ import { isClosed, type Run, type RunStatus } from "../model/run.ts";
 import { waitingOps } from "../model/waiting.ts";
 import type { Cause } from "./cause.ts";
 import type { ClientCore } from "./client-core.ts";
+import { limitCauses } from "./limit-causes.ts";
 import { lockCauses } from "./lock-causes.ts";
 import { type Follow, otherCauses } from "./other-causes.ts";
 import { foldSteps } from "./step-view.ts";
@@ -71,8 +72,9 @@ async function findingsOf(core: ClientCore, run: Run, known: Known, path: readon
   };
   const follow: Follow = { core, path: [...path, run], explain, budget: known.budget };
   const others = [...(await lockCauses(core, run, steps, follow)), ...(await otherCauses(steps, follow))];
+  const limits = closed ? [] : await limitCauses(core, run, open, events.at(-1)?.at ?? run.createdAt, follow);
   const { workers, now } = known;
-  return { run, workers, now, events, steps, live, cancel, tasks, others };
+  return { run, workers, now, events, steps, live, cancel, tasks, limits, others };
 }
 
 /** The first cancel counts. A cancel in the inbox has not been received yet. */

@@ -4,6 +4,7 @@ import {
   checkedLater,
   checkOptions,
   invalidOption,
+  isFunction,
   isName,
   isSchema,
   listOf,
@@ -81,6 +82,12 @@ export interface WorkflowOptions<
    */
   readonly queue?: string;
   /**
+   * What the limits and the fairness of its queue go by, such as a tenant: a function of the input. With a schema it gets what the
+   * schema makes of the input.
+   * @defaultValue no key
+   */
+  readonly key?: KeyFunction<In>;
+  /**
    * Retries a failed run as a whole, at the steps that failed. `attempts` counts executions of the run.
    * @defaultValue none: a failed run stays failed
    */
@@ -131,6 +138,8 @@ export interface WorkflowDefinition<I = unknown, O = unknown, M extends Offers =
   readonly version: string;
   readonly queue: string;
   readonly priority: number;
+  /** The key of a run with that input, for the limits and the fairness of its queue; undefined: it has none. */
+  readonly keyOf: ((input: never) => string) | undefined;
   readonly timeoutMs: number | undefined;
   /** The retry policy of whole runs; undefined: a failed run stays failed. */
   readonly retry: RetryPolicy | undefined;
@@ -159,6 +168,10 @@ export type OutputOf<D> = D extends WorkflowDefinition<infer _I, infer O> ? O : 
 /** What the runs of a workflow can be sent; anything, for a workflow given by name. */
 export type OffersOf<D> = D extends WorkflowDefinition<infer _I, infer _O, infer M> ? M : Offers;
 
+/** Without a schema the type of the input is known from the function alone, which the compiler looks at later. */
+// biome-ignore lint/suspicious/noExplicitAny: see above; with unknown, users would have to cast
+export type KeyFunction<In> = (input: In extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<In> : any) => string;
+
 type SchemaInput<S> = S extends StandardSchemaV1 ? StandardSchemaV1.InferInput<S> : never;
 type SchemaOutput<S> = S extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<S> : never;
 
@@ -171,6 +184,7 @@ const WORKFLOW_OPTIONS: OptionChecks<WorkflowOptions> = {
   input: isSchema,
   output: isSchema,
   queue: isName("queue of workflow"),
+  key: isFunction,
   retry: checkedLater,
   retryIf: isRetryIf,
   timeout: checkedLater,
@@ -275,6 +289,7 @@ export function workflow(
     version: options.version ?? DEFAULT_VERSION,
     queue: options.queue ?? DEFAULT_QUEUE,
     priority: options.priority ?? 0,
+    keyOf: options.key,
     timeoutMs: options.timeout === undefined ? undefined : requireTimeout(options.timeout, where),
     retry: options.retry === undefined ? undefined : resolveRetry(options.retry, where),
     retryIf: options.retryIf ?? "default",

@@ -9,6 +9,13 @@ export const RUN_CODES = {
     summary: "There is no run with this id in this namespace.",
     advice: "Check the id and the namespace; purge() may have deleted an old run.",
   },
+  queue_full: {
+    group: "task_queue",
+    caller: "retry_later",
+    kind: "RateLimitExceeded",
+    summary: "As many runs wait in the queue as its backlog allows (hf.queues.set). The run was not started.",
+    advice: "Start it again later, or let it go. hf.queues() shows what waits, and hf.queues.set changes the backlog.",
+  },
   run_already_exists: {
     group: "concurrency",
     caller: "conflict",

@@ -2,6 +2,7 @@ import { isMoved, judgeDelivery, mayTake, wakes, wakeTime, wasInVain } from "../
 import { isResult, type Message, type ReplyAddress } from "../model/message.ts";
 import { resumeNote, senderOf } from "../model/operator-notes.ts";
 import { isClosed } from "../model/run.ts";
+import { waitsForPlace } from "../model/waiting.ts";
 import type {
   CarriedMessage,
   DeliverMessage,
@@ -55,7 +56,8 @@ function deliver(
   const row = isResult(kind) && "runId" in to ? runIn(state, to.namespace, to.runId) : addressee(state, to);
   if (!row) return { outcome: { outcome: "not_found", runId: null, status: null } };
   const { runId, epoch, suspect, namespace } = row;
-  const receiver = { runId, epoch, held: row.heldBy !== null, parked: row.status === "parked", suspect };
+  const [held, parked, inLine] = [row.heldBy !== null, row.status === "parked", waitsForPlace(row.waitingFor)];
+  const receiver = { runId, epoch, held, parked, suspect, inLine };
   const live = holdBy !== undefined && isLive(state, { namespace, workerId: holdBy.workerId });
   const take = live && mayTake(receiver, wanted);
   const outcome = deliverTo(state, row, message, inboxMax, now, take);

@@ -13,6 +13,7 @@ import type { Hint } from "../ports/notifier.ts";
 import type { AskAnswer, Leader, NewAsk, NewReply, RunRef, RunSegments, WorkerRef } from "../ports/store.ts";
 import type { ChildRecord, DebtRecord, Watch } from "./debts/debt-record.ts";
 import type { LockRecord } from "./locks/lock-record.ts";
+import type { InQueue, LimitedQueue } from "./queues/queue-record.ts";
 import type { TaskRecord } from "./tasks/task-record.ts";
 
 /** A run as the memory store keeps it: row and data in one. */
@@ -45,6 +46,11 @@ export interface AskRecord extends NewAsk {
 /** A schedule; its open run is looked up. */
 export interface ScheduleRecord extends Omit<Schedule, "open"> {
   readonly decisions: readonly ScheduleDecision[];
+}
+
+export interface Debounced {
+  readonly runId: string;
+  call: string;
 }
 
 /** Everything the memory store knows. Each transition is a synchronous function over it, and therefore atomic. */
@@ -92,6 +98,15 @@ export interface MemoryState {
   readonly locksOf: Map<string, Set<number>>;
   newestLock: number;
   newestFence: number;
+  /** The names of the queues of each namespace that have ever had runs or tasks. */
+  readonly queues: Map<string, Set<string>>;
+  /** Queues with limits, by kind, namespace and name. */
+  readonly limited: Map<string, LimitedQueue>;
+  /** What waits for a place in one of them, and what has one, by run id and seq. */
+  readonly inLine: Map<string, InQueue>;
+  readonly places: Map<string, InQueue>;
+  /** The last run that was started or changed for each namespace, workflow and key, and by which call. */
+  readonly debounces: Map<string, Debounced>;
   /** Whom each namespace has let in. */
   readonly allows: Map<string, Set<string>>;
   /** By namespace and id. */
@@ -136,6 +151,11 @@ export function emptyState(): MemoryState {
     locksOf: new Map(),
     newestLock: 0,
     newestFence: 0,
+    queues: new Map(),
+    limited: new Map(),
+    inLine: new Map(),
+    places: new Map(),
+    debounces: new Map(),
     allows: new Map(),
     schedules: new Map(),
     retention: new Map(),
@@ -226,8 +246,10 @@ export function insertRun(
     continuedFrom: from?.runId ?? null,
     continuedAs: null,
     ...(lineage ? { lineage } : {}),
+    ...(run.key === undefined ? {} : { key: run.key }),
   };
   state.runs.set(row.runId, row);
+  noteQueue(state, row);
   if (row.deadlineAt !== null) state.deadlines.add(row.runId);
   addTo(state.byId, idKey(row.namespace, row.id), row.runId);
   setAvailable(state, row, firstDueTime(run, row.deadlineAt, now), now);
@@ -235,6 +257,12 @@ export function insertRun(
   const at = row.availableAt as number;
   if (!isDue(at, now)) state.hints.push({ type: "due", namespace: row.namespace, queue: row.queue, at });
   return row;
+}
+
+export function noteQueue({ queues }: MemoryState, { namespace, queue }: { namespace: string; queue: string }): void {
+  const known = queues.get(namespace);
+  if (known) known.add(queue);
+  else queues.set(namespace, new Set([queue]));
 }
 
 /** Sets the due time (a later one not after the deadline), keeps the queue in step, and announces a run that is due now. */

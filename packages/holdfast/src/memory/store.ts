@@ -17,10 +17,12 @@ import { readLeader } from "./leadership.ts";
 import { listLocks, passLocks } from "./locks/locks.ts";
 import { allowNamespace, disallowNamespace, readNamespace } from "./namespaces.ts";
 import { readPayloads, replacePayloads } from "./payloads.ts";
+import { listQueues, setQueue } from "./queues/queues.ts";
 import { readReplies } from "./replies.ts";
 import { listRetention, readRetention, setRetention } from "./retention.ts";
 import { claimRuns, holdRunsIfParkedByOtherCode } from "./runs/claims.ts";
 import { commitRuns } from "./runs/commits.ts";
+import { debounceRun } from "./runs/debounces.ts";
 import { forkRun } from "./runs/forks.ts";
 import { reopenRunIfFailed, terminateRuns } from "./runs/interventions.ts";
 import { countRuns, listRuns, readRuns } from "./runs/listing.ts";
@@ -79,6 +81,7 @@ export class MemoryStore implements port.Store {
 
   readonly runs: port.RunStore = {
     start: this.#effect("runs.start", startRuns),
+    debounce: this.#effect("runs.debounce", debounceRun),
     claim: this.#effect("runs.claim", claimRuns),
     commit: this.#effect("runs.commit", commitRuns),
     releaseIfHeld: this.#effect("runs.releaseIfHeld", workers.releaseRunsIfHeld),
@@ -156,6 +159,11 @@ export class MemoryStore implements port.Store {
     set: this.#effect("retention.set", setRetention),
     read: this.#effect("retention.read", readRetention),
     list: this.#effect("retention.list", listRetention),
+  };
+
+  readonly queues: port.QueueStore = {
+    set: this.#effect("queues.set", setQueue),
+    list: this.#effect("queues.list", listQueues),
   };
 
   readonly namespaces: port.NamespaceStore = {

@@ -127,6 +127,8 @@ export const COMPENSATE_PREFIX = "compensate:";
 export const UPDATE_PREFIX = "update:";
 
 /** The op of `ctx.withLock` is named after the lock, with this prefix. */
+/** Before the name of a queue, where a row names what its run waits for. */
+export const QUEUE_PREFIX = "queue:";
 export const LOCK_PREFIX = "lock:";
 
 /** The op of `ctx.until`. */

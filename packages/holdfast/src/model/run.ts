@@ -41,6 +41,8 @@ export interface NewRun {
   readonly startAt?: number;
   /** From creation to `timed_out`, by the store's clock. */
   readonly timeoutMs?: number;
+  /** What the limits and the fairness of its queue go by. */
+  readonly key?: string;
 }
 
 /** The lowest and the highest priority; larger is sooner. */
@@ -109,6 +111,8 @@ export interface RunRow {
   readonly lineage?: Lineage;
   /** The run that it was forked from; absent if it is no fork. Its continuations are none. */
   readonly forkedFrom?: RunName;
+  /** What the limits and the fairness of its queue go by; absent if it has none. */
+  readonly key?: string;
 }
 
 /**
@@ -154,6 +158,7 @@ export function runOf(row: RunRow, { input, output, error }: RunData): Run {
   };
   if (row.lineage) run.lineage = row.lineage;
   if (row.forkedFrom) run.forkedFrom = row.forkedFrom;
+  if (row.key !== undefined) run.key = row.key;
   return run;
 }
 

@@ -40,6 +40,8 @@ export interface ScheduleDefinition {
   readonly fallbackVersion: string;
   readonly queue: string;
   readonly priority: number;
+  /** What the limits and the fairness of the queue go by; absent: nothing. */
+  readonly key?: string;
   readonly attributes: Attributes;
   readonly timeoutMs: number | null;
   readonly overlap: OverlapPolicy;

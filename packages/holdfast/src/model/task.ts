@@ -76,6 +76,8 @@ export interface NewTask extends TaskLimits {
   readonly secret: string;
   /** Hold it from the beginning for this worker, if that worker is of the run's namespace and not offline. */
   readonly holdBy: { readonly workerId: string; readonly claimId: string } | null;
+  /** What the limits and the fairness of its queue go by; absent: the key of its run. */
+  readonly key?: string;
 }
 
 /** A task as the store keeps it, until its result is delivered. */

@@ -1,6 +1,6 @@
 import type { Lineage } from "../model/child.ts";
 import type { NewRun, RunRow } from "../model/run.ts";
-import type { StartRunsParams } from "./runs.ts";
+import type { StartRunsParams } from "./starts.ts";
 
 /** What a store has decided about a run that it has just created. */
 export interface NewRunDecisions extends Pick<RunRow, "version" | "createdAt" | "deadlineAt" | "availableAt"> {
@@ -18,7 +18,7 @@ export function newRunRow(run: NewRun, decisions: NewRunDecisions): RunRow {
   const { version, createdAt, deadlineAt, availableAt, holder, now, lineage } = decisions;
   // As it is read back: stores keep the bytes of a UUID, not its letters.
   const runId = run.runId.toLowerCase();
-  const row: RunRow & { lineage?: Lineage } = {
+  const row: RunRow & { lineage?: Lineage; key?: string } = {
     namespace: run.namespace,
     runId,
     id: run.id,
@@ -53,5 +53,6 @@ export function newRunRow(run: NewRun, decisions: NewRunDecisions): RunRow {
     continuedAs: null,
   };
   if (lineage) row.lineage = lineage;
+  if (run.key !== undefined) row.key = run.key;
   return row;
 }

@@ -1,15 +1,13 @@
-/** Runs: how they are created, who holds them, how they advance and end. The promises of every call are in store.ts. */
-import type { ClosePolicy, Lineage } from "../model/child.ts";
 import type { ResultReceiver } from "../model/debt.ts";
 import type { EndedRun } from "../model/ended-run.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
 import type { Attributes, HistoryEvent } from "../model/event.ts";
 import type { NewLock } from "../model/lock.ts";
-import type { Message, MessageKind } from "../model/message.ts";
+import type { Message } from "../model/message.ts";
 import type { Payload } from "../model/payload.ts";
-import type { ClosedStatus, CompensationOutcome, NewRun, Run, RunRow } from "../model/run.ts";
+import type { ClosedStatus, CompensationOutcome, NewRun, Run } from "../model/run.ts";
 import type { NewTask } from "../model/task.ts";
-import type { DeliverOutcome, NewReply } from "./inbox.ts";
+import type { NewReply } from "./inbox.ts";
 import type {
   ForkOutcome,
   ForkParams,
@@ -27,6 +25,14 @@ import type {
 import type { PurgeRunsParams, PurgeRunsResult } from "./purges.ts";
 import type { ListedRun, ListRunsParams, RunFilter } from "./run-filter.ts";
 import type { RunRef } from "./run-ref.ts";
+import type {
+  CarriedMessage,
+  DebounceParams,
+  RefusedStart,
+  StartOutcome,
+  StartRunsParams,
+  StartRunsResult,
+} from "./starts.ts";
 
 export interface RunStore {
   /**
@@ -39,12 +45,22 @@ export interface RunStore {
    * let in; `parent_closed` if the parent is closed or gone, or has given up this child (`closes` of a commit). Then nothing is
    * created. Otherwise the run keeps its lineage, and the parent has one child more. A runId that exists is `created` before
    * any of that.
+   * With `bounded`, a run that is not there yet is `queue_full`, and nothing is created, if as many runs wait in its queue as the
+   * `backlog` of that allows: due and without a holder, or in line for a place. Calls at the same time may each take the last one.
    * `messages` are delivered in the same transaction to the run that the outcome names, unless that is `exists`: to a new run
    * as its first messages, to an open one as by `inbox.deliver`. If the newest run of the id, or one that it continues, has
    * had the first of them before, the call is a repetition: nothing is started or ended, and the outcome is `returned`. One that
    * was in vain (`wasInVain`) does not count once the newest run is closed.
    */
   start(params: StartRunsParams): Promise<StartRunsResult>;
+
+  /**
+   * Starts a run that is due after `forMs`. If an earlier call for the same workflow and key has started or changed one that is open, has
+   * never been held and is not canceled, that one gets this input instead, and is due `forMs` from now, but not later than `maxMs` after
+   * it was created: `returned`. One that is parked stays parked. Precondition: no run has the id of the new one. Atomic. Idempotence key:
+   * `runId` of the new run, until the next call for the key. `busy`: another transaction has locked the run.
+   */
+  debounce(params: DebounceParams): Promise<StartOutcome | RefusedStart>;
 
   /**
    * Claims due runs for a worker: epoch + 1, held by it, `running` (or still `compensating`), `startedAt` set if it was
@@ -158,59 +174,6 @@ export interface RunStore {
   purge(params: PurgeRunsParams): Promise<PurgeRunsResult>;
 }
 
-export interface StartRun {
-  readonly run: NewRun;
-  readonly ifRunning: "return" | "fail" | "replace";
-  readonly ifClosed: "return" | "start" | "fail";
-  /** Claim it at once for `holdBy`. */
-  readonly hold: boolean;
-  /**
-   * Null: exactly `run.version`. A number in [0, 1): the version whose share is above it, otherwise the workflow's default
-   * version, otherwise `run.version`.
-   */
-  readonly pick: number | null;
-  /** The run that starts it; absent if that is none. */
-  readonly parent?: StartParent;
-  /** What the run gets with its start, in order. */
-  readonly messages?: readonly CarriedMessage[];
-}
-
-/** The parent of a run to be started, and what its end means for the child. */
-export interface StartParent extends Lineage {
-  readonly policy: ClosePolicy;
-}
-
-export interface StartRunsParams {
-  readonly starts: readonly StartRun[];
-  readonly holdBy: { readonly workerId: string; readonly claimId: string } | null;
-  /** The error that a replaced run is terminated with. */
-  readonly replaceError: ErrorRecord;
-  /** The maximum number of unconsumed messages of a run. Required if a start has messages. */
-  readonly inboxMax?: number;
-}
-
-export interface StartOutcome {
-  /** `created` also when a repeated call finds its own runId; `exists` when the policy says fail. */
-  readonly outcome: "created" | "returned" | "exists" | "busy";
-  readonly run: RunRow;
-  /** The run that it has replaced owes something. */
-  readonly owes?: { readonly runId: string };
-  /** What became of each message of the start; absent if it has none, or if the outcome is `exists` or `busy`. */
-  readonly messages?: readonly DeliverOutcome["outcome"][];
-}
-
-/** The start of a child that was refused because of its parent; `busy`: another transaction has locked that, so nobody knows yet. */
-export interface RefusedStart {
-  readonly outcome: "parent_closed" | "not_allowed" | "busy";
-  readonly run: null;
-}
-
-export interface StartRunsResult {
-  /** Only starts with a parent are refused. */
-  readonly outcomes: readonly (StartOutcome | RefusedStart)[];
-  readonly now: number;
-}
-
 export interface ClaimRunsParams {
   readonly workerId: string;
   readonly claimId: string;
@@ -274,14 +237,6 @@ export type Transition =
       /** Write nothing of this commit if there are unconsumed messages: one may say that the run is to go on. */
       readonly unlessBehind?: boolean;
     };
-
-/** A message that starts the inbox of a run: it was moved into history and never received, or it comes with the start. */
-export interface CarriedMessage {
-  readonly kind: MessageKind;
-  readonly name: string;
-  readonly messageId: string;
-  readonly payload: Payload;
-}
 
 export interface RunCommit {
   readonly namespace: string;

@@ -1,7 +1,7 @@
 /** Schedules: what is to be started when. The promises of every call are in store.ts. */
 import type { Payload } from "../model/payload.ts";
 import type { Schedule, ScheduleDecision, ScheduleDefinition, ScheduleState } from "../model/schedule.ts";
-import type { StartRun } from "./runs.ts";
+import type { StartRun } from "./starts.ts";
 
 export interface ScheduleStore {
   /**

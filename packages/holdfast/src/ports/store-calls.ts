@@ -18,6 +18,7 @@ export type StoreCalls = CallsOf<"runs"> &
   CallsOf<"workers"> &
   CallsOf<"debts"> &
   CallsOf<"locks"> &
+  CallsOf<"queues"> &
   CallsOf<"namespaces"> &
   CallsOf<"asks"> &
   CallsOf<"payloads"> &
@@ -31,6 +32,7 @@ export type StoreMethod = keyof StoreCalls;
 const GROUPS: { readonly [G in keyof StoreGroups]: Readonly<Record<keyof StoreGroups[G], true>> } = {
   runs: {
     start: true,
+    debounce: true,
     claim: true,
     commit: true,
     releaseIfHeld: true,
@@ -68,6 +70,7 @@ const GROUPS: { readonly [G in keyof StoreGroups]: Readonly<Record<keyof StoreGr
   },
   debts: { read: true, pay: true },
   locks: { pass: true, list: true },
+  queues: { set: true, list: true },
   namespaces: { allow: true, disallow: true, read: true },
   asks: { ask: true, take: true, answer: true, read: true, forget: true },
   payloads: { read: true, replaceIfUnchanged: true },

@@ -17,7 +17,7 @@ import { eventTypeCode, jsonBytes, jsonOf } from "../database/codes.ts";
 import type { Row } from "../database/driver.ts";
 import type { Server } from "../database/server.ts";
 import { callOf } from "../database/server-call.ts";
-import { withOrigin } from "./run-rows.ts";
+import { withKey, withOrigin } from "./run-rows.ts";
 
 export const CLAIM = callOf<ClaimRunsParams>("claim_runs", {
   p_worker: ({ workerId }) => workerId,
@@ -131,5 +131,5 @@ function claimedRun({ namespace, workerId, claimId, solo }: ClaimRunsParams, row
     output: null,
     error: jsonOf<ErrorRecord>(row.error),
   };
-  return row.lineage === null ? run : withOrigin(run, row.lineage);
+  return withKey(row.lineage === null ? run : withOrigin(run, row.lineage), row.key as string | null);
 }

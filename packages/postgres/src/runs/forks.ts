@@ -18,6 +18,7 @@ const FORK = callOf<ForkParams & { readonly notify: boolean }>("fork_run", {
   p_input: ({ run }) => Buffer.from(run.input),
   p_attributes: ({ run }) => (Object.keys(run.attributes).length === 0 ? null : JSON.stringify(run.attributes)),
   p_timeout: ({ run }) => run.timeoutMs ?? null,
+  p_key: ({ run }) => run.key ?? null,
   p_origin: ({ origin }) => origin.runId,
   p_copied: ({ copied }) => copied,
   p_judged: ({ judged }) => judged,

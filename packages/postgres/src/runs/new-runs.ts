@@ -22,6 +22,7 @@ export const NEW_RUN: Values<NewRuns> = {
   start_at: ({ runs }) => binary.sparse(binary.timeArray, runs, (run) => run.startAt ?? null),
   delay: ({ runs }) => binary.sparse(binary.timeArray, runs, (run) => run.startDelayMs ?? null),
   timeout: ({ runs }) => binary.sparse(binary.timeArray, runs, (run) => run.timeoutMs ?? null),
+  key: ({ runs }) => binary.sparse(binary.textArray, runs, (run) => run.key ?? null),
 };
 
 /** The same values, with a letter in front of each name. */

@@ -33,6 +33,7 @@ export const NEW_TASKS = {
   t_hold_by: ({ tasks }: NewTasks) =>
     binary.sparse(binary.uuidArray, tasks, ([, { holdBy }]) => holdBy?.workerId ?? null),
   t_claim: ({ tasks }: NewTasks) => binary.sparse(binary.uuidArray, tasks, ([, { holdBy }]) => holdBy?.claimId ?? null),
+  t_key: ({ tasks }: NewTasks) => binary.sparse(binary.textArray, tasks, ([, task]) => task.key ?? null),
 };
 
 /** For each run that asked for tasks to be held, by its position: which of them are. `held`: positions of tasks. */

@@ -55,7 +55,11 @@ export function runRowOf(row: Row): RunRow {
     continuedFrom: row.continued_from as string | null,
     continuedAs: row.continued_as as string | null,
   };
-  return row.lineage === null ? run : withOrigin(run, row.lineage);
+  return withKey(row.lineage === null ? run : withOrigin(run, row.lineage), row.key as string | null);
+}
+
+export function withKey<R extends RunRow>(run: R, key: string | null): R {
+  return key === null ? run : { ...run, key };
 }
 
 /** Adds where it comes from: it is the child or the fork of another run. Not by a spread: see runOf in model/run.ts. */

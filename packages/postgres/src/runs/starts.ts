@@ -59,6 +59,7 @@ export const START = callOf<Starting>("start_runs", {
   p_inbox_max: ({ inboxMax }) => inboxMax ?? null,
   p_races: ({ races }) => races,
   p_notify: ({ notify }) => notify,
+  p_bounded: ({ bounded = false }) => bounded,
 });
 
 export function startingOf(params: StartRunsParams, races: boolean, notify: boolean): Starting {
@@ -94,7 +95,7 @@ export function startResult(params: StartRunsParams, rows: readonly Row[]): Star
     const i = (row.i as number) - 1;
     if (row.run !== null)
       outcomes[i] = { outcome: row.outcome as StartOutcome["outcome"], run: runRowOf(row.run as Row) };
-    else if (row.outcome === "parent_closed" || row.outcome === "not_allowed")
+    else if (row.outcome === "parent_closed" || row.outcome === "not_allowed" || row.outcome === "queue_full")
       outcomes[i] = { outcome: row.outcome, run: null };
   }
   addFresh(outcomes, params, made, now);

@@ -10,6 +10,8 @@ export interface Lane {
   readonly workflow: string;
   readonly version: string;
   readonly priority: number;
+  /** Its queue, if that has limits. As it was when this was read: it may change. */
+  readonly limitedId: number | null;
 }
 
 /** The same for tasks. */
@@ -20,20 +22,29 @@ export interface TaskLane {
   readonly name: string;
   readonly requires: readonly string[];
   readonly priority: number;
+  readonly limitedId: number | null;
 }
 
-const LANE = "select lane_id as laneId, namespace, queue, workflow, version, priority from holdfast_lanes";
-const TASK_LANE =
-  "select lane_id as laneId, namespace, queue, name, requires, priority from holdfast_task_lanes where lane_id = ?";
+const LANE =
+  "select lane_id as laneId, namespace, queue, workflow, version, priority, limited_id as limitedId from holdfast_lanes";
+const TASK_LANE = `
+  select lane_id as laneId, namespace, queue, name, requires, priority, null as limitedId
+  from holdfast_task_lanes where lane_id = ?`;
 const TASK_LANE_ID = `
   select lane_id from holdfast_task_lanes
   where namespace = ? and queue = ? and name = ? and requires = ? and priority = ?`;
-const INSERT_TASK_LANE =
-  "insert into holdfast_task_lanes (namespace, queue, name, requires, priority) values (?, ?, ?, ?, ?)";
-const TASK_LANES_OF = "select lane_id from holdfast_task_lanes where namespace = ? order by priority desc";
+const INSERT_LANE = `
+  insert into holdfast_lanes (namespace, queue, workflow, version, priority, limited_id)
+  select n.*, (select l.limited_id from holdfast_limited l where l.namespace = n.namespace and l.queue = n.queue and l.kind = 'runs')
+  from (select ? as namespace, ? as queue, ? as workflow, ? as version, ? as priority) n`;
+const INSERT_TASK_LANE = `
+  insert into holdfast_task_lanes (namespace, queue, name, requires, priority, limited_id)
+  select n.*, (select l.limited_id from holdfast_limited l where l.namespace = n.namespace and l.queue = n.queue and l.kind = 'tasks')
+  from (select ? as namespace, ? as queue, ? as name, ? as requires, ? as priority) n`;
+const TASK_LANES_OF = "select lane_id, limited_id from holdfast_task_lanes where namespace = ? order by priority desc";
 
 /**
- * Names, lanes and worker ids by key. They are never changed or deleted, so an entry stays valid once it has been read. Only
+ * Names, lanes and worker ids by key. Apart from the limits of a lane they are never changed or deleted, so an entry stays valid once it has been read. Only
  * entries that a rolled-back call added must be forgotten.
  */
 export class Catalog {
@@ -93,12 +104,7 @@ export class Catalog {
       `${LANE} where namespace = ? and queue = ? and workflow = ? and version = ? and priority = ?`,
       ...[namespace, queue, workflow, version, priority],
     );
-    const laneId =
-      found?.laneId ??
-      this.#sql.insert(
-        "insert into holdfast_lanes (namespace, queue, workflow, version, priority) values (?, ?, ?, ?, ?)",
-        ...[namespace, queue, workflow, version, priority],
-      );
+    const laneId = found?.laneId ?? this.#sql.insert(INSERT_LANE, namespace, queue, workflow, version, priority);
     this.#laneIds.set(text, laneId);
     return laneId;
   }
@@ -127,7 +133,10 @@ export class Catalog {
 
   /** Higher priorities first. Read again each time: another process may have added some. */
   taskLanesOf(namespace: string): TaskLane[] {
-    return this.#sql.allColumns(TASK_LANES_OF, namespace).map(([laneId]) => this.taskLane(laneId as number));
+    return this.#sql.allColumns(TASK_LANES_OF, namespace).map(([laneId, limitedId]) => {
+      const lane = this.taskLane(laneId as number);
+      return limitedId === null ? lane : { ...lane, limitedId: limitedId as number };
+    });
   }
 
   /** A worker's id, by its key. */

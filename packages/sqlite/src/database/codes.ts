@@ -103,6 +103,10 @@ export const TIES = {
   forked: 32,
   /** It has requested locks: holdfast_locks. */
   locks: 64,
+  /** It waits for a place in its queue, or has one: holdfast_lines, holdfast_places. */
+  place: 128,
+  /** It has a key: holdfast_run_keys. */
+  key: 256,
 } as const;
 
 export function hasTie(ties: number | null, tie: number): boolean {

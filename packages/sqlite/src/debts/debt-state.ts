@@ -72,7 +72,8 @@ export function owing(ties: number | null): { readonly owes?: true } {
 
 /** The number of its only debt, if that is a result that it owes to nobody but its parent. */
 export function owedToParent({ sql }: Call, { runKey, ties }: TiedRun): { readonly debtNo?: number } {
-  if (ties !== (TIES.lineage | TIES.owes)) return OWES_NOTHING;
+  // A bit more may mean another debt, except those that have nothing to do with other runs.
+  if (((ties ?? 0) & ~(TIES.place | TIES.key)) !== (TIES.lineage | TIES.owes)) return OWES_NOTHING;
   const [debtNo] = sql.columns("select debt_no from holdfast_debts where run_key = ?", runKey) ?? [];
   return { debtNo: debtNo as number };
 }
@@ -149,7 +150,7 @@ export function addChild(call: Call, parentRow: TiedRun, child: NewChild, start:
 
 /** A continuation has the lineage and the watchers of the run that it continues. Returns its ties. */
 export function inheritedTies({ ties }: TiedRun): number | null {
-  return ties === null ? null : ties & (TIES.lineage | TIES.watched) || null;
+  return ties === null ? null : ties & (TIES.lineage | TIES.watched | TIES.place) || null;
 }
 
 export function inheritLineage({ sql }: Call, from: TiedRun, next: Pick<NewChild, "runKey" | "createdAt">): void {

@@ -1,3 +1,5 @@
+import { LIMITS } from "./0001-limits.ts";
+
 /**
  * The first schema. The reasons for its shape:
  *
@@ -26,12 +28,13 @@ create table holdfast_names (
 ) strict;
 
 create table holdfast_lanes (
-  lane_id   integer primary key,
-  namespace text not null,
-  queue     text not null,
-  workflow  text not null,
-  version   text not null,
-  priority  integer not null,
+  lane_id    integer primary key,
+  namespace  text not null,
+  queue      text not null,
+  workflow   text not null,
+  version    text not null,
+  priority   integer not null,
+  limited_id integer,
   unique (namespace, queue, workflow, version, priority)
 ) strict;
 
@@ -258,12 +261,13 @@ create table holdfast_fences (
 ) strict;
 
 create table holdfast_task_lanes (
-  lane_id   integer primary key,
-  namespace text not null,
-  queue     text not null,
-  name      text not null,
-  requires  text not null,
-  priority  integer not null,
+  lane_id    integer primary key,
+  namespace  text not null,
+  queue      text not null,
+  name       text not null,
+  requires   text not null,
+  priority   integer not null,
+  limited_id integer,
   unique (namespace, queue, name, requires, priority)
 ) strict;
 
@@ -298,6 +302,8 @@ create table holdfast_tasks (
   finish_id        text,
   failures         text,
   details          blob,
+  place            integer,
+  key              text,
   primary key (run_id, seq)
 ) strict, without rowid;
 create index holdfast_tasks_due on holdfast_tasks (lane_id, suspect, available_at) where available_at is not null;
@@ -355,4 +361,4 @@ create table holdfast_hints (
   source integer not null,
   hints  text not null
 ) strict;
-`;
+${LIMITS}`;

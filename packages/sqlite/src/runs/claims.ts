@@ -1,4 +1,12 @@
-import type { ClaimRunsParams, ClaimRunsResult, Message, Run, TakeUpParams, TakeUpResult } from "holdfast/adapter";
+import {
+  type ClaimRunsParams,
+  type ClaimRunsResult,
+  limitedFirst,
+  type Message,
+  type Run,
+  type TakeUpParams,
+  type TakeUpResult,
+} from "holdfast/adapter";
 import type { Call } from "../database/call.ts";
 import type { Lane } from "../database/catalog.ts";
 import { statusCode } from "../database/codes.ts";
@@ -6,6 +14,7 @@ import { newUuidBytes, uuidText } from "../database/uuid.ts";
 import { unconsumed } from "../inbox.ts";
 import { liveWorkerKey } from "../workers.ts";
 import { holdRuns } from "./holds.ts";
+import { byLimits, takeLimited } from "./limited-claims.ts";
 import { appendNote } from "./parking.ts";
 import { readHeldRun } from "./run-rows.ts";
 import { noteError } from "./run-state.ts";
@@ -91,6 +100,37 @@ function lanesOf(
 function findDue(call: Call, params: ClaimRunsParams, lanes: readonly Lane[]): Found {
   const { sql, now } = call;
   const limit = params.solo ? Math.min(1, params.limit) : params.limit;
+  const { plain, limited } = byLimits(lanes, params);
+  const suspectDue = !params.solo && lanes.some(({ laneId }) => sql.allColumns(DUE, laneId, 1, now, 1).length > 0);
+  if (limited.length === 0)
+    return { ...findPlain(call, params, plain, limit), nextDueAt: nextDue(call, lanes), suspectDue };
+  const taken: number[] = [];
+  let moreDue = false;
+  let nextAt: number | null = null;
+  const note = (found: Pick<Found, "taken" | "moreDue">): void => {
+    taken.push(...found.taken);
+    moreDue ||= found.moreDue;
+  };
+  const takePlain = (): void => note(findPlain(call, params, plain, limit - taken.length));
+  const first = limitedFirst(params.claimId);
+  if (!first) takePlain();
+  for (const [limitedId, served] of limited) {
+    const found = takeLimited(call, limitedId, served, limit - taken.length);
+    note(found);
+    nextAt = earlier(nextAt, found.nextAt);
+  }
+  if (first) takePlain();
+  // Afterward: what waits in line may be due at its deadline.
+  return { taken, moreDue, nextDueAt: earlier(nextDue(call, lanes), nextAt), suspectDue };
+}
+
+/** In queues without limits. */
+function findPlain(
+  { sql, now }: Call,
+  params: ClaimRunsParams,
+  lanes: readonly Lane[],
+  limit: number,
+): Pick<Found, "taken" | "moreDue"> {
   const taken: number[] = [];
   let moreDue = false;
   for (const group of byPriority(lanes)) {
@@ -104,8 +144,11 @@ function findDue(call: Call, params: ClaimRunsParams, lanes: readonly Lane[]): F
     moreDue = due.length > room;
     if (moreDue) break;
   }
-  const suspectDue = !params.solo && lanes.some(({ laneId }) => sql.allColumns(DUE, laneId, 1, now, 1).length > 0);
-  return { taken, moreDue, nextDueAt: nextDue(call, lanes), suspectDue };
+  return { taken, moreDue };
+}
+
+export function earlier(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }
 
 type DueRun = readonly [runKey: number, availableAt: number];

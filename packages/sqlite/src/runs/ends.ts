@@ -1,14 +1,17 @@
 import type { CompensationOutcome, ErrorRecord, Payload, RunStatus } from "holdfast/adapter";
 import type { Call } from "../database/call.ts";
-import { statusCode } from "../database/codes.ts";
+import { hasTie, statusCode, TIES } from "../database/codes.ts";
 import { blob } from "../database/driver.ts";
+import { newUuidBytes } from "../database/uuid.ts";
 import { oweAfterEnd, type TiedRun } from "../debts/debt-state.ts";
 import { giveBackLocks } from "../locks/lock-state.ts";
+import { giveBackPlace, handPlaceOn, leaveLine } from "../queues/place-state.ts";
 import { announceEnd, COUNT, type Counts, errorText, type StateRow } from "./run-state.ts";
 
 const CLOSE = `
   status = ?, ended_at = max(?, coalesce(started_at, created_at)), held_by = null, claim_id = null, alone = 0, available_at = null, waiting_for = null
   where run_key = ?`;
+const LANE_OF = "select lane_id from holdfast_runs where run_id = ?";
 const END = `update holdfast_runs set ${CLOSE}`;
 const COUNT_AND_END = `update holdfast_runs set ${COUNT}, ${CLOSE}`;
 const INSERT_END = `
@@ -49,5 +52,20 @@ export function endRun(
   );
   announceEnd(call, row);
   if (row.ties === null) return null;
+  if (hasTie(row.ties, TIES.place)) leaveQueue(call, row, end.continuedAs);
   return oweAfterEnd(call, { runKey: row.runKey, ties: giveBackLocks(call, row) }, end.status);
+}
+
+/** Whoever is next gets its place, or its continuation, if that is in the same queue. */
+function leaveQueue(
+  call: Call,
+  { runId, laneId }: Pick<StateRow, "laneId"> & { readonly runId: Uint8Array | string },
+  continuedAs?: Uint8Array,
+): void {
+  const own = { runId: typeof runId === "string" ? newUuidBytes(runId) : runId, seq: 0 };
+  leaveLine(call, own);
+  const [nextLane] = (continuedAs && call.sql.columns(LANE_OF, continuedAs)) ?? [];
+  const { queue } = call.catalog.lane(laneId);
+  if (continuedAs && call.catalog.lane(nextLane as number).queue === queue) handPlaceOn(call, own.runId, continuedAs);
+  else giveBackPlace(call, own);
 }

@@ -13,8 +13,9 @@ import {
   withParker,
 } from "holdfast/adapter";
 import type { Call } from "../database/call.ts";
-import { isClosedCode, statusCode, statusName } from "../database/codes.ts";
+import { hasTie, isClosedCode, statusCode, statusName, TIES } from "../database/codes.ts";
 import { appendEvent, lastEventAt } from "../histories.ts";
+import { leaveLine } from "../queues/place-state.ts";
 import {
   announceDue,
   announceEnd,
@@ -95,6 +96,7 @@ export function pauseRunIfIdle(call: Call, params: PauseParams): PauseOutcome {
   if (row.heldBy !== null) return { outcome: "held" };
   if (unreadKinds(call, row).some(isOrder)) return { outcome: "behind" };
   raiseEpoch(call, row);
+  if (hasTie(row.ties, TIES.place)) leaveLine(call, { runId: row.runId, seq: 0 });
   park(call, row, { error: params.error, paused: true });
   return { outcome: "parked" };
 }

@@ -3,6 +3,7 @@ import type { Call } from "../database/call.ts";
 import { hasTie, statusCode, TIES } from "../database/codes.ts";
 import { uuidBytes, uuidText } from "../database/uuid.ts";
 import { selfAsChild } from "../debts/debt-state.ts";
+import { leaveQueue } from "../tasks/task-state.ts";
 
 const COLUMNS = `
   r.run_key as runKey, r.run_id as runId, r.ended_at as endedAt, coalesce(r.chain_key, r.run_key) as chainKey, r.status, r.ties,
@@ -20,7 +21,8 @@ const LAST_OF_SCHEDULE = "select 1 as yes from holdfast_schedules where namespac
 const DELETIONS = ["events", "segments", "attributes", "run_ends", "run_starts", "runs"].map(
   (table) => `delete from holdfast_${table} where run_key = ?`,
 );
-const DELETE_TASKS = "delete from holdfast_tasks where run_id = ?";
+const DELETE_TASKS = "delete from holdfast_tasks where run_id = ? returning seq, place";
+const DELETE_DEBOUNCE = "delete from holdfast_debounces where run_id = ?";
 const ANY_OF_CHAIN = `
   select 1 from holdfast_run_starts s join holdfast_runs r on r.run_key = s.run_key
   where s.namespace_key = ? and s.id = ? and coalesce(r.chain_key, r.run_key) = ? limit 1`;
@@ -32,6 +34,7 @@ const DELETE_RESULTS = "delete from holdfast_inbox where run_key = ? and chain_k
 const DELETE_UPDATES = "delete from holdfast_updates where run_key = ?";
 const DELETE_LINEAGE = "delete from holdfast_lineages where run_key = ?";
 const DELETE_FORK = "delete from holdfast_forks where run_key = ?";
+const DELETE_KEY = "delete from holdfast_run_keys where run_key = ?";
 const DELETE_CHILDREN = "delete from holdfast_children where parent_key = ?";
 const DELETE_CHILD = "delete from holdfast_children where parent_key = ? and run_id = ?";
 const DELETE_WATCHES = "delete from holdfast_watches where chain_key = ?";
@@ -76,12 +79,15 @@ function deleteRuns(call: Call, purged: readonly OldRun[]): void {
   );
   for (const { runKey, runId, delivered, ties } of purged) {
     for (const deletion of DELETIONS) call.sql.run(deletion, runKey);
-    call.sql.run(DELETE_TASKS, runId);
+    for (const [seq, place] of call.sql.allColumns(DELETE_TASKS, runId) as [number, number | null][])
+      if (place !== null) leaveQueue(call, { runId, seq, place });
+    call.sql.run(DELETE_DEBOUNCE, runId);
     call.sql.run(DELETE_RESULTS, runKey);
     if (delivered > 0) call.sql.run(DELETE_UPDATES, runKey);
     if (hasTie(ties, TIES.children)) call.sql.run(DELETE_CHILDREN, runKey);
     if (hasTie(ties, TIES.lineage)) call.sql.run(DELETE_LINEAGE, runKey);
     if (hasTie(ties, TIES.forked)) call.sql.run(DELETE_FORK, runKey);
+    if (hasTie(ties, TIES.key)) call.sql.run(DELETE_KEY, runKey);
   }
   for (const run of purged) {
     if (hasChain(call, run)) {

@@ -197,10 +197,15 @@ export function readHeldRun(call: Call, runKey: number, holder: { heldBy: string
   return ties === null ? run : withOrigin(call, run, ties, runKey);
 }
 
+const SELECT_KEY = "select key from holdfast_run_keys where run_key = ?";
 const SELECT_FORK = "select origin_run_id as runId, origin_id as id from holdfast_forks where run_key = ?";
 
 /** Adds where it comes from. Not by a spread: see runOf in model/run.ts. */
 function withOrigin<R extends RunRow>(call: Call, run: R, ties: number, runKey: number): R {
+  if (hasTie(ties, TIES.key)) {
+    const [key] = call.sql.columns(SELECT_KEY, runKey) as readonly [string];
+    return Object.assign(withOrigin(call, run, ties & ~TIES.key, runKey), { key });
+  }
   if (hasTie(ties, TIES.lineage)) return Object.assign(run, { lineage: readLineage(call, runKey) });
   if (!hasTie(ties, TIES.forked)) return run;
   type Stored = { readonly runId: Uint8Array; readonly id: string };

@@ -25,6 +25,7 @@ import { newSharedUuidBytes, newUuidBytes, uuidText } from "../database/uuid.ts"
 import { addChild, inheritedTies, inheritLineage, isGivenUp, lineageOf } from "../debts/debt-state.ts";
 import { deliverWithStart, mayHaveHad } from "../inbox.ts";
 import { isAllowed } from "../namespaces.ts";
+import { hasBacklogs, isFull } from "../queues/backlog.ts";
 import { VersionChoice } from "../versions.ts";
 import { liveWorker } from "../workers.ts";
 import { terminate } from "./interventions.ts";
@@ -41,6 +42,8 @@ const INSERT_START = `
   insert into holdfast_run_starts (run_key, namespace_key, id, seed, first_run_id, continued_from, timeout_ms, input)
   values (?, ?, ?, ?, ?, ?, ?, ?)`;
 const FIRST_RUN_ID = "select first_run_id as id from holdfast_run_starts where run_key = ?";
+const LIMITED_LANE = "select limited_id from holdfast_lanes where lane_id = ?";
+const INSERT_KEY = "insert into holdfast_run_keys (run_key, key) values (?, ?)";
 const INSERT_ATTRIBUTE = "insert into holdfast_attributes (run_key, name, value) values (?, ?, ?)";
 
 export interface Holding {
@@ -49,6 +52,8 @@ export interface Holding {
   /** The key of a worker. */
   readonly workerKey: number;
   readonly claimId: Uint8Array;
+  /** Whether any queue has limits. */
+  readonly someLimits: boolean;
   /** The ids as text, for the answer. */
   readonly texts: { readonly workerId: string; readonly claimId: string };
 }
@@ -56,7 +61,8 @@ export interface Holding {
 export function startRuns(call: Call, params: StartRunsParams): StartRunsResult {
   const holding = params.holdBy ? holdingOf(call, params.holdBy) : null;
   const { replaceError, inboxMax = Number.POSITIVE_INFINITY } = params;
-  const shared: Shared = { holding, replaceError, inboxMax, versions: new VersionChoice(call) };
+  const bounded = params.bounded === true && hasBacklogs(call);
+  const shared: Shared = { holding, replaceError, inboxMax, bounded, versions: new VersionChoice(call) };
   return { outcomes: params.starts.map((start) => startRun(call, start, shared)), now: call.now };
 }
 
@@ -70,6 +76,7 @@ function holdingOf(call: Call, holdBy: NonNullable<StartRunsParams["holdBy"]>): 
     namespace,
     workerKey,
     claimId,
+    someLimits: worker.someLimits === 1,
     texts: { workerId: call.catalog.workerId(workerKey), claimId: uuidText(claimId) },
   };
 }
@@ -77,6 +84,8 @@ function holdingOf(call: Call, holdBy: NonNullable<StartRunsParams["holdBy"]>): 
 /** What the starts of one call have in common. */
 interface Shared extends Pick<StartRunsParams, "replaceError"> {
   readonly inboxMax: number;
+  /** Whether the backlogs of queues count, and there are some. */
+  readonly bounded: boolean;
   readonly holding: Holding | null;
   readonly versions: VersionChoice;
 }
@@ -92,14 +101,17 @@ function startRun(call: Call, start: StartRun, shared: Shared): StartOutcome | R
   if (refused) return refused;
   const other = otherKey === null ? null : stateByKey(call, otherKey);
   let owes = false;
+  let replaces = false;
   if (other) {
     const [first] = start.messages ?? [];
     const isKnown = (): boolean => first !== undefined && mayHaveHad(call, other, first.messageId);
     const judged = judgeStart({ closed: isClosedCode(other.status) }, start, isKnown);
     if (judged === "exists") return { outcome: judged, run: readRow(call, other.runKey) };
     if (judged === "returned") return found(call, judged, other.runKey, start, shared);
-    if (judged === "replace") owes = hasTie(terminate(call, other, shared.replaceError), TIES.owes);
+    replaces = judged === "replace";
+    if (replaces) owes = hasTie(terminate(call, other, shared.replaceError), TIES.owes);
   }
+  if (!replaces && shared.bounded && isFull(call, run)) return { outcome: "queue_full", run: null };
   const created = create(call, start, other, parentRow, shared);
   return owes && other ? { ...created, owes: { runId: uuidText(other.runId) } } : created;
 }
@@ -194,15 +206,17 @@ export function insertRun(
   const createdAt = creationTime(now, previous);
   const deadlineAt = deadlineFrom(createdAt, run.timeoutMs);
   const dueAt = Math.ceil(firstDueTime(run, deadlineAt, now));
-  const mayHold = options.holding?.namespace === run.namespace && isDue(dueAt, now);
+  const mayHold =
+    options.holding?.namespace === run.namespace && isDue(dueAt, now) && !isLimited(call, options.holding, laneId);
   const holding = (mayHold && options.holding) || null;
+  const ties = from ? inheritedTies(from) : (options.ties ?? null);
   const runKey = sql.insertIfNew(
     INSERT_RUN,
     ...[newSharedUuidBytes(run.runId), from?.chainKey ?? null, laneId, namespaceKey, workflowKey],
     ...[statusCode(holding ? "running" : "pending"), holding ? 1 : 0, holding?.workerKey ?? null],
     ...[holding?.claimId ?? null, holding ? null : dueAt],
     ...[createdAt, holding ? startTime(now, createdAt) : null, deadlineAt, attributesText(run.attributes)],
-    from ? inheritedTies(from) : (options.ties ?? null),
+    run.key === undefined ? ties : (ties ?? 0) | TIES.key,
   );
   if (runKey === null) return null;
   const firstRunId = from ? firstRunIdOf(call, from) : null;
@@ -220,9 +234,15 @@ export function insertRun(
     ],
   );
   indexAttributes(call, runKey, run.attributes);
+  if (run.key !== undefined) sql.execute(INSERT_KEY, runKey, run.key);
   if (from) inheritLineage(call, from, { runKey, createdAt });
   if (!holding) announceDue(call, laneId, dueAt);
   return { runKey, createdAt, deadlineAt, dueAt, holding };
+}
+
+/** Runs of a queue with limits are held when they get a place. If there are no limits at all, this costs nothing. */
+function isLimited({ sql }: Call, { someLimits }: Holding, laneId: number): boolean {
+  return someLimits && sql.columns(LIMITED_LANE, laneId)?.[0] !== null;
 }
 
 /** Read from the run itself: the first run may have been purged. */

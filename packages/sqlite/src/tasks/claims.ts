@@ -1,11 +1,13 @@
-import type { ClaimTasksParams, ClaimTasksResult, Task } from "holdfast/adapter";
+import { type ClaimTasksParams, type ClaimTasksResult, limitedFirst, type Task } from "holdfast/adapter";
 import type { Call } from "../database/call.ts";
 import type { TaskLane } from "../database/catalog.ts";
 import { newUuidBytes } from "../database/uuid.ts";
-import { byPriority } from "../runs/claims.ts";
+import { byPriority, earlier } from "../runs/claims.ts";
+import { byLimits } from "../runs/limited-claims.ts";
 import { liveWorkerKey } from "../workers.ts";
+import { takeLimited } from "./limited-claims.ts";
 import { type Place, readTask, type StoredTask, storedTask, toTask } from "./task-rows.ts";
-import { hold, saveTask } from "./task-state.ts";
+import { hold, PLACED, saveTask } from "./task-state.ts";
 
 const DUE = `
   select run_id, seq, available_at from holdfast_tasks
@@ -30,13 +32,14 @@ export function claimTasks(call: Call, params: ClaimTasksParams): ClaimTasksResu
     if (taken.length > 0) return { live: true, tasks: taken.map((place) => readTask(call, place)), now, ...NOTHING };
   }
   const lanes = lanesOf(call, params);
-  const { taken, moreDue } = findDue(call, params, lanes);
+  const { taken, placed, moreDue, nextAt } = findDue(call, params, lanes);
   const suspectDue = !params.solo && lanes.some(({ laneId }) => sql.columns(DUE, laneId, 1, now, 1) !== undefined);
-  const nextDueAt = nextDue(call, lanes);
-  const tasks = taken.map(([runId, seq]): Task => {
+  const nextDueAt = earlier(nextDue(call, lanes), nextAt);
+  const tasks = taken.map(([runId, seq], i): Task => {
     const stored = storedTask(call, [runId, seq]) as StoredTask;
     hold(stored.state, holder, now);
     stored.state.alone = Number(params.solo);
+    if (placed.has(i)) stored.state.place = PLACED;
     saveTask(call, stored.state);
     return toTask(call, stored);
   });
@@ -54,8 +57,36 @@ function lanesOf({ catalog }: Call, { namespace, names, queues, labels }: ClaimT
     );
 }
 
-function findDue({ sql, now }: Call, params: ClaimTasksParams, lanes: readonly TaskLane[]) {
+const NONE_PLACED: ReadonlySet<number> = new Set();
+
+/** `placed`: the positions of those that have got a place in a queue with limits. */
+function findDue(call: Call, params: ClaimTasksParams, lanes: readonly TaskLane[]) {
   const limit = params.solo ? Math.min(1, params.limit) : params.limit;
+  const { plain, limited } = byLimits(lanes, params);
+  if (limited.length === 0)
+    return { ...findPlain(call, params, plain, limit), placed: NONE_PLACED, nextAt: null as number | null };
+  const taken: Place[] = [];
+  const placed = new Set<number>();
+  let moreDue = false;
+  let nextAt: number | null = null;
+  const takePlain = (): void => {
+    const found = findPlain(call, params, plain, limit - taken.length);
+    for (const [runId, seq] of found.taken) taken.push([runId, seq]);
+    moreDue ||= found.moreDue;
+  };
+  const first = limitedFirst(params.claimId);
+  if (!first) takePlain();
+  for (const [limitedId, served] of limited) {
+    const found = takeLimited(call, limitedId, served, limit - taken.length);
+    moreDue ||= found.moreDue;
+    nextAt = earlier(nextAt, found.nextAt);
+    for (const { runId, seq } of found.taken) placed.add(taken.push([runId, seq]) - 1);
+  }
+  if (first) takePlain();
+  return { taken, placed, moreDue, nextAt };
+}
+
+function findPlain({ sql, now }: Call, params: ClaimTasksParams, lanes: readonly TaskLane[], limit: number) {
   const taken: DueTask[] = [];
   let moreDue = false;
   for (const group of byPriority(lanes)) {

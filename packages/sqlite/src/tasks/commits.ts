@@ -3,10 +3,11 @@ import type { NewTask, RunCommit } from "holdfast/adapter";
 import type { Call } from "../database/call.ts";
 import { newUuidBytes, sharedUuidBytes } from "../database/uuid.ts";
 import { deleteResults } from "../inbox.ts";
-import type { KnownWorkers } from "../workers.ts";
-import { dropTasks, insertTask } from "./task-state.ts";
+import type { KnownWorkers, StoredWorker } from "../workers.ts";
+import { dropTasks, insertTask, leaveQueue } from "./task-state.ts";
 
-const DELETE = "delete from holdfast_tasks where run_id = ? and seq = ? returning held_by";
+const DELETE = "delete from holdfast_tasks where run_id = ? and seq = ? returning held_by, place";
+const LIMITED_LANE = "select limited_id from holdfast_task_lanes where lane_id = ?";
 /** Epoch 1: nothing has happened to it since. */
 const HELD_SINCE = `
   select 1 from holdfast_tasks where run_id = ? and seq = ? and held_by = ? and claim_id = ? and epoch = 1`;
@@ -31,12 +32,18 @@ function insertTasks(call: Call, commit: RunCommit, tasks: readonly NewTask[], w
   let asked = false;
   const tasksHeld: number[] = [];
   for (const task of tasks) {
-    const holder = task.holdBy && workers.live(commit.namespace, task.holdBy.workerId);
+    const wanted = task.holdBy && workers.live(commit.namespace, task.holdBy.workerId);
+    const holder = wanted && !isLimited(call, wanted, commit.namespace, task) ? wanted : undefined;
     insertTask(call, commit, task, holder?.workerKey ?? null);
     asked ||= task.holdBy !== null;
     if (holder && !task.external) tasksHeld.push(task.seq);
   }
   return asked ? { tasksHeld } : NO_TASKS;
+}
+
+/** Tasks of a queue with limits are held when they get a place. If there are no limits at all, this costs nothing. */
+function isLimited({ sql, catalog }: Call, { someLimits }: StoredWorker, namespace: string, task: NewTask): boolean {
+  return someLimits === 1 && sql.columns(LIMITED_LANE, catalog.taskLaneId(namespace, task))?.[0] !== null;
 }
 
 /** The same for a commit that has already been written. */
@@ -55,7 +62,8 @@ export function tasksHeldSince({ sql }: Call, commit: RunCommit, workers: KnownW
 /** The result is in the history now, or nobody wants it any more: the row goes, whatever has become of it. */
 function settle(call: Call, { runId, workerId }: RunCommit, seq: number, workers: KnownWorkers): void {
   const { sql, hints, catalog } = call;
-  const [heldBy] = sql.columns(DELETE, sharedUuidBytes(runId), seq) ?? [];
+  const [heldBy, place = null] = sql.columns(DELETE, sharedUuidBytes(runId), seq) ?? [];
+  if (place !== null) leaveQueue(call, { runId: newUuidBytes(runId), seq, place: place as number });
   if (typeof heldBy !== "number" || heldBy === workers.find(workerId)?.workerKey) return;
   hints.push({ type: "task", runId: runId.toLowerCase(), seq, workerId: catalog.workerId(heldBy) });
 }

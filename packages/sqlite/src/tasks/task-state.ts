@@ -18,6 +18,7 @@ import type { Call } from "../database/call.ts";
 import { expiryCode, taskStatusCode } from "../database/codes.ts";
 import type { Columns } from "../database/driver.ts";
 import { newSharedUuidBytes, sharedUuidBytes, uuidText } from "../database/uuid.ts";
+import { giveBackPlace, leaveLine } from "../queues/place-state.ts";
 import { announceInQueue } from "../runs/run-state.ts";
 
 /** The columns of a TaskState, of a table `t`. */
@@ -26,7 +27,7 @@ export const TASK_STATE = `
   t.available_at as availableAt, t.expires_at as expiresAt, t.expires, t.began_at as beganAt, t.created_at as createdAt,
   t.canceled, t.deaths, t.alone_deaths as aloneDeaths, t.alone, t.suspect, t.external, t.fail_on_crash as failOnCrash,
   t.timeout_ms as timeoutMs, t.start_timeout_ms as startTimeoutMs, t.total_timeout_ms as totalTimeoutMs,
-  t.heartbeat_ms as heartbeatMs, t.op, t.secret, t.finish_id as finishId, t.failures`;
+  t.heartbeat_ms as heartbeatMs, t.op, t.secret, t.finish_id as finishId, t.failures, t.place`;
 
 export interface TaskState extends TaskLimits {
   readonly runId: Uint8Array;
@@ -58,7 +59,13 @@ export interface TaskState extends TaskLimits {
   finishId: string | null;
   /** As JSON; null if there are none. */
   failures: string | null;
+  /** In a queue with limits: IN_LINE or PLACED. */
+  place: number | null;
 }
+
+/** It waits for a place; it has one. */
+export const IN_LINE = 1;
+export const PLACED = 2;
 
 /** Every claim and finish reads one: as an array, that takes half the time. */
 type StateColumns = readonly [
@@ -68,10 +75,11 @@ type StateColumns = readonly [
   ...[aloneDeaths: number, alone: number, suspect: number, external: number, failOnCrash: number],
   ...[timeoutMs: number | null, startTimeoutMs: number | null, totalTimeoutMs: number | null],
   ...[heartbeatMs: number | null, op: string, secret: string, finishId: string | null, failures: string | null],
+  place: number | null,
 ];
 
 /** How many columns TASK_STATE has. */
-export const STATE_WIDTH = 28;
+export const STATE_WIDTH = 29;
 
 export const HELD = taskStatusCode("held");
 export const EXTERNAL = taskStatusCode("external");
@@ -83,14 +91,15 @@ const HELD_BY = `select ${TASK_STATE} from holdfast_tasks t where t.held_by = ?`
 const INSERT = `
   insert into holdfast_tasks (run_id, seq, lane_id, status, epoch, held_by, claim_id, available_at, expires_at, expires,
     began_at, created_at, external, fail_on_crash, timeout_ms, start_timeout_ms, total_timeout_ms, heartbeat_ms, input_seq, op,
-    secret, attempt, canceled, deaths, alone_deaths, alone, suspect)
-  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 0, 0, 0, 0, 0)`;
+    secret, key, attempt, canceled, deaths, alone_deaths, alone, suspect)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 0, 0, 0, 0, 0)`;
 const SAVE = `
   update holdfast_tasks set status = ?, epoch = ?, attempt = ?, held_by = ?, claim_id = ?, available_at = ?, expires_at = ?,
-    expires = ?, began_at = ?, canceled = ?, deaths = ?, alone_deaths = ?, alone = ?, suspect = ?, finish_id = ?, failures = ?
+    expires = ?, began_at = ?, canceled = ?, deaths = ?, alone_deaths = ?, alone = ?, suspect = ?, finish_id = ?, failures = ?,
+    place = ?
   where run_id = ? and seq = ?`;
 const DELETE = "delete from holdfast_tasks where run_id = ? and seq = ?";
-const DELETE_UNLESS_DEAD = `delete from holdfast_tasks where run_id = ? and status <> ${DEAD} returning seq, held_by`;
+const DELETE_UNLESS_DEAD = `delete from holdfast_tasks where run_id = ? and status <> ${DEAD} returning seq, held_by, place`;
 
 export const NO_EXPIRY: Expiry = { expiresAt: null, expires: null };
 
@@ -133,6 +142,7 @@ export function toState(columns: Columns): TaskState {
     secret: c[25],
     finishId: c[26],
     failures: c[27],
+    place: c[28],
   };
 }
 
@@ -187,6 +197,7 @@ export function insertTask(
     inputSeq,
     op,
     secret,
+    task.key ?? null,
   );
   if (due) announceInQueue(call, catalog.taskLane(laneId), now, "task_due");
 }
@@ -196,9 +207,14 @@ function wholeMs(ms: number | null): number | null {
   return ms === null ? null : Math.ceil(ms);
 }
 
-export function saveTask({ sql }: Call, task: TaskState): void {
+export function saveTask(call: Call, task: TaskState): void {
+  const { sql } = call;
+  if (task.place !== null && isOutOfPlace(task)) {
+    leaveQueue(call, task);
+    task.place = null;
+  }
   const { status, epoch, attempt, heldBy, claimId, availableAt, expiresAt, expires, beganAt, canceled } = task;
-  const { deaths, aloneDeaths, alone, suspect, finishId, failures, runId, seq } = task;
+  const { deaths, aloneDeaths, alone, suspect, finishId, failures, place, runId, seq } = task;
   sql.execute(
     SAVE,
     status,
@@ -217,9 +233,21 @@ export function saveTask({ sql }: Call, task: TaskState): void {
     suspect,
     finishId,
     failures,
+    place,
     runId,
     seq,
   );
+}
+
+/** Its attempt has ended, or it does not wait any more. */
+function isOutOfPlace({ place, heldBy, availableAt, canceled }: TaskState): boolean {
+  return place === PLACED ? heldBy === null : availableAt !== null || canceled === 1;
+}
+
+/** Whoever is next may have its place. Only tasks of queues with limits have a `place`. */
+export function leaveQueue(call: Call, { runId, seq, place }: Pick<TaskState, "runId" | "seq" | "place">): void {
+  if (place === IN_LINE) leaveLine(call, { runId, seq });
+  if (place === PLACED) giveBackPlace(call, { runId, seq });
 }
 
 /** An attempt begins: epoch + 1, held by the worker. */
@@ -302,15 +330,20 @@ export function timesOf(task: TaskState): TaskTimes {
   return { timeoutMs, startTimeoutMs, totalTimeoutMs, heartbeatMs, createdAt, external: status === EXTERNAL };
 }
 
-export function deleteTask({ sql }: Call, { runId, seq }: Pick<TaskState, "runId" | "seq">): void {
-  sql.execute(DELETE, runId, seq);
+export function deleteTask(call: Call, task: Pick<TaskState, "runId" | "seq" | "place">): void {
+  if (task.place !== null) leaveQueue(call, task);
+  call.sql.execute(DELETE, task.runId, task.seq);
 }
 
 /** All tasks of a run go, except dead letters. `own`: the key of the worker that makes the call. */
 export function dropTasks(call: Call, runId: Uint8Array, own: number | null = null): void {
-  for (const [seq, heldBy] of call.sql.allColumns(DELETE_UNLESS_DEAD, runId))
-    hintHolder(call, { runId, seq: seq as number, heldBy: heldBy as number | null }, own);
+  for (const [seq, heldBy, place] of call.sql.allColumns(DELETE_UNLESS_DEAD, runId) as Dropped[]) {
+    hintHolder(call, { runId, seq, heldBy }, own);
+    if (place !== null) leaveQueue(call, { runId, seq, place });
+  }
 }
+
+type Dropped = readonly [seq: number, heldBy: number | null, place: number | null];
 
 /** The task was taken from whoever holds it, or canceled. */
 export function hintHolder(

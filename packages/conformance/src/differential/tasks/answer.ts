@@ -9,6 +9,7 @@ import type {
   TaskKey,
 } from "holdfast/adapter";
 import { sortBy } from "../contents.ts";
+import { isLimited } from "../limits/calls.ts";
 import type { World } from "../world.ts";
 import { taskLaneOf } from "./calls.ts";
 
@@ -18,7 +19,8 @@ export function comparableTaskClaim(params: ClaimTasksParams, result: ClaimTasks
   return {
     ...rest,
     tasks: sortBy(tasks, orderKey),
-    ...(params.again || suspects ? {} : { moreDue, nextDueAt }),
+    ...(params.again || suspects ? {} : { moreDue }),
+    ...(params.again || suspects || world.limited ? {} : { nextDueAt }),
     ...(params.again || params.solo ? {} : { suspectDue }),
   };
 }
@@ -49,6 +51,7 @@ export function comparableExpired({ tasks, ...rest }: ExpiredTasksResult): unkno
 
 /** What is wrong with the order in which a claim took its tasks; undefined if nothing is. */
 export function wrongTaskOrder(result: ClaimTasksResult, world: World): string | undefined {
+  if (result.tasks.some(({ namespace, queue }) => isLimited(world, namespace, queue))) return undefined;
   const before = new Map(world.contents.tasks.map((task) => [orderKey(task), task]));
   for (const [i, later] of result.tasks.entries()) {
     for (const earlier of result.tasks.slice(0, i)) {

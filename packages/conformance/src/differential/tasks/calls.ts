@@ -3,6 +3,7 @@ import { bytes } from "../../sample-data.ts";
 import type { Call } from "../call.ts";
 import { someNamespace, someWorkerId, workerFor } from "../choices.ts";
 import type { Dice } from "../dice.ts";
+import { claimedQueues, isLimited } from "../limits/calls.ts";
 import { NAMESPACES, type World } from "../world.ts";
 import { keyOf, someFinisher, someHold, someResult, someTask } from "./choices.ts";
 
@@ -14,7 +15,11 @@ export function claimTasksCall(world: World, dice: Dice): Call | undefined {
     claimId: world.newClaimId(),
     again: false,
     namespace: someNamespace(worker?.namespace, dice),
-    queues: dice.of(["default", "slow"], ["default", "slow"], ["slow", "default"], ["default"], ["slow"]),
+    queues: claimedQueues(
+      dice.of(["default", "slow"], ["default", "slow"], ["slow", "default"], ["default"], ["slow"]),
+      world,
+      dice,
+    ),
     names: dice.of(["mail", "sms"], ["sms", "mail"], ["mail", "sms"], ["mail"], []),
     labels: dice.of(["gpu", "gpu=a100", "smtp"], ["gpu", "gpu=a100"], ["smtp", "gpu"], []),
     limit: dice.of(1, 2, 100),
@@ -33,6 +38,8 @@ export function isDecidableTaskClaim(params: ClaimTasksParams, world: World): bo
 
 /** As for runs: if the limit falls between tasks that the contract does not order, it is moved past them. */
 function decidableTaskLimit(params: ClaimTasksParams, world: World): number | undefined {
+  if (!params.solo && params.queues.some((queue) => isLimited(world, params.namespace, queue)))
+    return params.queues.length === 1 ? params.limit : undefined;
   const due = world.contents.tasks
     .filter((task) => isTakenBy(task, params) && task.availableAt !== null && task.availableAt <= world.now)
     .sort((a, b) => b.priority - a.priority || (a.availableAt ?? 0) - (b.availableAt ?? 0));

@@ -3,6 +3,7 @@ import { bytes } from "../../sample-data.ts";
 import { newTask, secretOf } from "../../sample-tasks.ts";
 import { someNamespace, someWorkerId } from "../choices.ts";
 import type { Dice } from "../dice.ts";
+import { someKey } from "../limits/calls.ts";
 import type { World } from "../world.ts";
 
 /** Usually one that somebody works on, sometimes any. */
@@ -37,6 +38,7 @@ export function randomTask(world: World, dice: Dice, run: Run, seq: number): New
     inputSeq: inputSeq ?? seq,
     name: dice.of("mail", "mail", "sms"),
     queue: dice.of("default", "default", "slow"),
+    ...(world.limited ? someKey(dice) : {}),
     requires: dice.of([], [], ["gpu"], ["gpu", "gpu=a100"]),
     priority: dice.of(0, 0, 0, 5, -5),
     external: dice.chance(0.15),

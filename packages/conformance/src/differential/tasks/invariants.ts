@@ -26,8 +26,12 @@ function brokenByTask(task: Task, contents: Contents): string[] {
         status !== "held" || (holder?.namespace === task.namespace && holder.status !== "offline"),
       "workers.readHeldTasks agrees with the row": listed.map(([id]) => id).join() === (task.heldBy ?? ""),
       "only a due task has a due time": status === "due" || task.availableAt === null,
-      "a due task has a due time, unless it was canceled or has crashed":
-        status !== "due" || task.availableAt !== null || task.canceled || task.expires === "crash",
+      "a due task has a due time, unless it was canceled, has crashed, or waits for a place":
+        status !== "due" ||
+        task.availableAt !== null ||
+        task.canceled ||
+        task.expires === "crash" ||
+        contents.queues !== undefined,
       "a canceled task is not due": !task.canceled || task.availableAt === null,
       "a task that nobody holds is not alone": status === "held" || !task.alone,
       "a dead letter has no limits": status !== "dead" || task.expiresAt === null,

@@ -41,7 +41,7 @@ export async function defined(
 
 type Starts = Pick<
   ScheduleDefinition,
-  "workflow" | "version" | "fallbackVersion" | "queue" | "priority" | "attributes" | "timeoutMs"
+  "workflow" | "version" | "fallbackVersion" | "queue" | "priority" | "key" | "attributes" | "timeoutMs"
 > & { readonly input: Payload };
 
 /** How its runs are started: checked as any start is. */
@@ -61,6 +61,7 @@ async function startsOf(
     fallbackVersion: run.version,
     queue: run.queue,
     priority: run.priority,
+    ...(run.key === undefined ? {} : { key: run.key }),
     attributes: run.attributes,
     timeoutMs: run.timeoutMs ?? null,
     input: run.input,

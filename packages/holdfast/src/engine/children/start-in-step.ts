@@ -7,6 +7,7 @@ import type { Random } from "../../ports/random.ts";
 import {
   type ChildDefinition,
   checkedInput,
+  keyFrom,
   requireChildDefinition,
   resolveStepStart,
   type StepStartOptions,
@@ -41,9 +42,11 @@ export async function startInStep(
   const { namespace, lineage } = parent;
   if ((lineage?.depth ?? 0) >= CHILD_DEPTH_MAX)
     throw new HoldfastError("child_depth_exceeded", `${where}: run "${parent.id}" is ${lineage?.depth} levels deep.`);
-  const payload = codec.encode(checkedInput(definition, input), `input of workflow "${definition.name}"`);
+  const checked = checkedInput(definition, input);
+  const key = spec.key ?? keyFrom(definition, checked);
+  const payload = codec.encode(checked, `input of workflow "${definition.name}"`);
   const runId = childRunId(parent.runId, `${op}\tstart`, number, namespace, spec.id);
-  const run = newChildRun(parent, spec, { runId, id: spec.id ?? runId }, payload);
+  const run = newChildRun(parent, { ...spec, key }, { runId, id: spec.id ?? runId }, payload);
   const answer = await others.start({ run, ...startRules(spec, random), parent: parentOf(parent, null, spec.policy) });
   if (answer.outcome === "created") return { id: answer.run.id, runId: answer.run.runId };
   if (answer.outcome === "exists") {

@@ -18,7 +18,7 @@ export function newChildRun(
   { runId, id }: { readonly runId: string; readonly id: string },
   input: NewRun["input"],
 ): NewRun {
-  const { workflow, version, queue, priority, attributes, timeoutMs } = spec;
+  const { workflow, version, queue, priority, key, attributes, timeoutMs } = spec;
   return {
     namespace,
     runId,
@@ -31,6 +31,7 @@ export function newChildRun(
     seed: seedOf(runId, traceOf(seed)),
     attributes,
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(key === undefined ? {} : { key }),
   };
 }
 

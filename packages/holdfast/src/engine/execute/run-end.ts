@@ -133,6 +133,7 @@ function continueTransition(machine: Machine, input: Payload, attributes: Attrib
       input,
       seed: runId,
       ...timeoutMs,
+      ...(run.key === undefined ? {} : { key: run.key }),
     },
     carried: [...machine.unreceived().map((signal) => ({ kind: "signal" as const, ...signal })), ...handedOn(machine)],
   };

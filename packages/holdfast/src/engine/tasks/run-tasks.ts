@@ -112,6 +112,7 @@ export class RunTasks implements LocalRun {
       totalTimeoutMs: spec.totalTimeoutMs ?? null,
       heartbeatMs: spec.heartbeatMs ?? null,
       holdBy: reservation ? { workerId: reservation.workerId, claimId: reservation.claimId } : null,
+      ...(spec.key === undefined ? {} : { key: spec.key }),
     };
     return { task, work, reservation };
   }

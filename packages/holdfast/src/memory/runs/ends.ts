@@ -1,6 +1,7 @@
 import { type CompensationOutcome, timeInHistory } from "../../model/run.ts";
 import { oweAfterEnd } from "../debts/debt-state.ts";
 import { giveBackLocks } from "../locks/lock-state.ts";
+import { giveBackPlace, handPlaceOn, leaveLine, placedRun } from "../queues/place-state.ts";
 import { lastEventAt, letGo, type MemoryState, type RunRecord, setAvailable } from "../state.ts";
 
 type RunEnd = Pick<RunRecord, "status" | "output" | "error"> & { readonly compensation?: CompensationOutcome | null };
@@ -18,6 +19,10 @@ export function endRun(state: MemoryState, row: RunRecord, end: RunEnd, now: num
   state.parkedBy.delete(row.runId);
   setAvailable(state, row, null, now);
   state.hints.push({ type: "ended", namespace: row.namespace, runId: row.runId });
+  leaveLine(state, placedRun(row));
+  const next = row.continuedAs === null ? undefined : state.runs.get(row.continuedAs);
+  if (next?.queue === row.queue) handPlaceOn(state, row.runId, next.runId);
+  else giveBackPlace(state, placedRun(row));
   if (state.locksOf.has(row.runId)) giveBackLocks(state, row, now);
   oweAfterEnd(state, row, now);
 }

@@ -6,6 +6,7 @@ import { parkNote } from "../../model/operator-notes.ts";
 import { BY_A_PERSON, withParker } from "../../model/parked-by.ts";
 import { isClosed, timeInHistory } from "../../model/run.ts";
 import type { PauseOutcome, PauseParams, ResumeOutcome, ResumeParams } from "../../ports/store.ts";
+import { leaveLine, placedRun } from "../queues/place-state.ts";
 import { addTo, findRun, lastEventAt, letGo, type MemoryState, type RunRecord, setAvailable } from "../state.ts";
 
 /** Why and by whom a run is parked. */
@@ -19,6 +20,7 @@ interface Parked {
 export function park(state: MemoryState, row: RunRecord, parked: Parked, now: number): void {
   const { error, code, paused } = parked;
   letGo(state, row);
+  leaveLine(state, placedRun(row));
   row.status = "parked";
   row.error = error;
   if (paused) state.parkedBy.set(row.runId, BY_A_PERSON);

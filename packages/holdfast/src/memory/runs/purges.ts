@@ -47,6 +47,7 @@ function purgeRun(state: MemoryState, row: RunRecord): void {
   state.segments.delete(runId);
   state.inbox.delete(runId);
   state.children.delete(runId);
+  for (const [name, debounced] of state.debounces) if (debounced.runId === runId) state.debounces.delete(name);
   for (const task of tasksOfRun(state, runId)) deleteTask(state, task);
   if (others.some((other) => state.runs.get(other)?.firstRunId === firstRunId)) return;
   state.messageIds.delete(firstRunId);

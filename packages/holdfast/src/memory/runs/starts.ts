@@ -12,6 +12,8 @@ import type {
 import { takenRunId } from "../../ports/taken-run-id.ts";
 import { addChild, isAllowed, isGivenUp, lineageOf } from "../debts/debt-state.ts";
 import { deliverWithStart, mayHaveHad } from "../inbox.ts";
+import { limitedOf, placedRun } from "../queues/place-state.ts";
+import { waitingIn } from "../queues/queues.ts";
 import { findRun, hold, insertRun, isLive, leanRow, type MemoryState, type RunRecord, runIn } from "../state.ts";
 import { pickVersion } from "../versions.ts";
 import { terminate } from "./interventions.ts";
@@ -43,13 +45,14 @@ function startRun(
     if (judged === "returned") return withMessages(state, judged, other, start, params, now);
     if (judged === "replace") terminate(state, other, params.replaceError, now);
   }
+  if (params.bounded && judged === "create" && isFull(state, run, now)) return { outcome: "queue_full", run: null };
   const hintsBefore = state.hints.length;
   const row = insertRun(state, { ...run, version: pickVersion(state, start) }, now, null, parent && lineageOf(parent));
   if (parent) {
     const { namespace, runId } = row;
     addChild(state, parent.parent.runId, { namespace, runId, policy: parent.policy, open: true, givenUp: false });
   }
-  const dueNow = isDue(row.availableAt, now);
+  const dueNow = isDue(row.availableAt, now) && !limitedOf(state, placedRun(row));
   const { holdBy } = params;
   if (start.hold && holdBy && dueNow && isLive(state, { namespace: run.namespace, workerId: holdBy.workerId })) {
     hold(state, row, holdBy.workerId, holdBy.claimId, now);
@@ -59,6 +62,11 @@ function startRun(
   const owes = judged === "replace" && other && state.debtsOf.has(other.runId);
   const outcome = withMessages(state, "created", row, start, params, now);
   return owes ? { ...outcome, owes: { runId: other.runId } } : outcome;
+}
+
+function isFull(state: MemoryState, { namespace, queue }: StartRun["run"], now: number): boolean {
+  const backlog = limitedOf(state, { namespace, queue, seq: 0 })?.limits.backlog;
+  return backlog !== undefined && waitingIn(state, namespace, queue, now) >= backlog;
 }
 
 function refusal(state: MemoryState, { run }: StartRun, { parent }: StartParent): RefusedStart | undefined {

@@ -7,6 +7,7 @@ import type {
   ExpiredTasksResult,
   TaskBeat,
 } from "../../ports/store.ts";
+import { leaveLine } from "../queues/place-state.ts";
 import type { MemoryState } from "../state.ts";
 import type { TaskRecord } from "./task-record.ts";
 import { hintHolder, setExpiry, taskIn, taskKey, taskOf, timesOf } from "./task-state.ts";
@@ -53,6 +54,8 @@ function cancelTask(
     return "waiting";
   }
   task.availableAt = null;
+  leaveLine(state, task);
+  task.inLine = false;
   state.dueTasks.delete(taskKey(task));
   return task.beganAt === null ? "never_began" : "stopped";
 }

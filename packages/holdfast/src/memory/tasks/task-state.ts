@@ -1,6 +1,7 @@
 import { type Expiry, expiryWhenDue, expiryWhenHeld } from "../../model/decisions/task.ts";
 import type { NewTask, Task, TaskKey } from "../../model/task.ts";
-import { isLive, type MemoryState, type RunRecord } from "../state.ts";
+import { giveBackPlace, leaveLine, limitedOf } from "../queues/place-state.ts";
+import { isLive, type MemoryState, noteQueue, type RunRecord } from "../state.ts";
 import type { TaskRecord } from "./task-record.ts";
 
 export function taskKey({ runId, seq }: TaskKey): string {
@@ -48,14 +49,21 @@ export function insertTask(state: MemoryState, run: RunRecord, task: NewTask, no
     limits: { timeoutMs, startTimeoutMs, totalTimeoutMs, heartbeatMs },
     beganAt: null,
     finishId: null,
+    key: task.key,
+    inLine: false,
   };
   const key = taskKey(record);
   state.tasks.set(key, record);
+  noteQueue(state, record);
   const keys = state.tasksOf.get(run.runId);
   if (keys) keys.add(key);
   else state.tasksOf.set(run.runId, new Set([key]));
   if (external) open(record, now);
-  else if (holdBy && isLive(state, { namespace: run.namespace, workerId: holdBy.workerId }))
+  else if (
+    holdBy &&
+    isLive(state, { namespace: run.namespace, workerId: holdBy.workerId }) &&
+    !limitedOf(state, record)
+  )
     holdTask(state, record, holdBy.workerId, holdBy.claimId, now);
   else makeDue(state, record, now, now);
 }
@@ -67,6 +75,8 @@ export function makeDue(state: MemoryState, task: TaskRecord, availableAt: numbe
   // Nobody will report on it any more.
   if (task.canceled) return setExpiry(task, { expiresAt: now, expires: "cancel" });
   task.availableAt = availableAt;
+  leaveLine(state, task);
+  task.inLine = false;
   setExpiry(task, expiryWhenDue(timesOf(task), availableAt));
   state.dueTasks.add(taskKey(task));
   const { namespace, queue } = task;
@@ -86,6 +96,8 @@ export function holdTask(state: MemoryState, task: TaskRecord, workerId: string,
   task.heldBy = workerId;
   task.claimId = claimId;
   task.availableAt = null;
+  leaveLine(state, task);
+  task.inLine = false;
   task.beganAt = now;
   state.dueTasks.delete(taskKey(task));
   setExpiry(task, expiryWhenHeld(timesOf(task), now, now));
@@ -97,6 +109,7 @@ export function holdTask(state: MemoryState, task: TaskRecord, workerId: string,
 /** Nobody holds it any longer. */
 export function letGo(state: MemoryState, task: TaskRecord): void {
   if (task.heldBy !== null) state.heldTasks.get(task.heldBy)?.delete(taskKey(task));
+  giveBackPlace(state, task);
   task.heldBy = null;
   task.claimId = null;
   task.alone = false;
@@ -105,6 +118,7 @@ export function letGo(state: MemoryState, task: TaskRecord): void {
 export function deleteTask(state: MemoryState, task: TaskRecord): void {
   const key = taskKey(task);
   letGo(state, task);
+  leaveLine(state, task);
   state.dueTasks.delete(key);
   state.tasks.delete(key);
   const keys = state.tasksOf.get(task.runId);
@@ -146,7 +160,7 @@ export function timesOf({ limits, createdAt, status }: TaskRecord) {
 
 /** The row as the port sees it, with what its run asked for. */
 export function taskOf(state: MemoryState, record: TaskRecord): Task {
-  const { external: _external, limits: _limits, beganAt: _beganAt, finishId: _finishId, ...row } = record;
+  const { external: _1, limits: _2, beganAt: _3, finishId: _4, key: _5, inLine: _6, ...row } = record;
   const event = state.events.get(record.runId)?.[record.inputSeq - 1];
   return { ...row, input: event?.payload ?? null, spec: event?.meta?.task ?? null };
 }

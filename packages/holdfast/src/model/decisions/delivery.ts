@@ -59,10 +59,12 @@ export function mayTake(
     readonly held: boolean;
     readonly parked: boolean;
     readonly suspect: boolean;
+    /** It waits for a place in its queue. */
+    readonly inLine: boolean;
   },
   hold: { readonly runId: string; readonly epoch: number } | undefined,
 ): boolean {
-  const free = !run.held && !run.parked && !run.suspect;
+  const free = !run.held && !run.parked && !run.suspect && !run.inLine;
   return hold !== undefined && free && run.epoch === hold.epoch && run.runId === hold.runId;
 }
 

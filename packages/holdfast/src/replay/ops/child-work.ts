@@ -12,6 +12,8 @@ export interface ChildSpec {
   readonly versionGiven: boolean;
   readonly queue: string;
   readonly priority: number;
+  /** What the limits and the fairness of the queue go by. */
+  readonly key: string | undefined;
   readonly timeoutMs: number | undefined;
   readonly attributes: Attributes;
   readonly id: string | undefined;

@@ -14,7 +14,7 @@ import { type ChildOptions, resolveChildSpec } from "./child-options.ts";
 import { ChildWork } from "./child-work.ts";
 import { otherRunError } from "./other-run-error.ts";
 import { PLAIN_OP } from "./plain-op.ts";
-import { type ChildDefinition, checkedInput, requireChildDefinition } from "./start-options.ts";
+import { type ChildDefinition, checkedInput, keyFrom, requireChildDefinition } from "./start-options.ts";
 import type { Compensation } from "./step-options.ts";
 
 export const CHILD: OpModule = {
@@ -71,10 +71,15 @@ function withChild<T>(
   const where = `child "${definition.name}"`;
   const spec = resolveChildSpec(definition, options, where);
   // At once: the code may change the object later.
-  const encode = (): Payload => machine.codec.encode(checkedInput(definition, input), `input of ${where}`);
+  let key = spec.key;
+  const encode = (): Payload => {
+    const checked = checkedInput(definition, input);
+    key ??= keyFrom(definition, checked);
+    return machine.codec.encode(checked, `input of ${where}`);
+  };
   return withData(encode, (payload) => {
     const deep = tooDeep(machine);
-    return deep ? quiet(Promise.reject(deep)) : ask(new ChildWork(machine.run, spec, payload, byHandle));
+    return deep ? quiet(Promise.reject(deep)) : ask(new ChildWork(machine.run, { ...spec, key }, payload, byHandle));
   });
 }
 

@@ -8,6 +8,7 @@ import {
   isId,
   isName,
   type OptionChecks,
+  requireName,
   requireTimeout,
   wholeNumber,
 } from "../../errors/option-checks.ts";
@@ -26,6 +27,7 @@ export interface ChildDefinition<I = unknown, O = unknown, M extends Offers = Of
   readonly version: string;
   readonly queue: string;
   readonly priority: number;
+  readonly keyOf: ((input: never) => string) | undefined;
   readonly timeoutMs: number | undefined;
   readonly inputSchema: StandardSchemaV1 | undefined;
   readonly offers: OfferedNames | undefined;
@@ -58,6 +60,11 @@ export interface StepStartOptions<S extends string = string> {
    */
   readonly priority?: number;
   /**
+   * What the limits and the fairness of its queue go by.
+   * @defaultValue what the `key` of the workflow makes of the input, or none
+   */
+  readonly key?: string;
+  /**
    * The longest the run may take; then it is wound up and ends as `timed_out`.
    * @defaultValue the timeout of the workflow, or no limit
    */
@@ -74,6 +81,7 @@ export const START_OPTIONS: OptionChecks<StepStartOptions> = {
   version: isName("version"),
   queue: isName("queue name"),
   priority: wholeNumber(PRIORITY_MIN, PRIORITY_MAX, ", larger is sooner"),
+  key: isName("key"),
   timeout: checkedLater,
   attributes: isAttributes,
 };
@@ -94,13 +102,14 @@ export function resolveSpec(
   where: string,
   policy: ClosePolicy,
 ): ChildSpec {
-  const { id, version, queue, priority, timeout, attributes } = options;
+  const { id, version, queue, priority, key, timeout, attributes } = options;
   return {
     workflow: definition.name,
     version: version ?? definition.version,
     versionGiven: version !== undefined,
     queue: queue ?? definition.queue,
     priority: priority ?? definition.priority,
+    key,
     timeoutMs: timeout === undefined ? definition.timeoutMs : requireTimeout(timeout, where),
     attributes: attributes === undefined ? {} : storedAttributes(attributes),
     id,
@@ -115,6 +124,13 @@ export function requireChildDefinition(definition: unknown, call: string): void 
     "invalid_option",
     `${call}: the first argument is ${shownValue(definition)}, not a workflow. Make one with workflow("ship", fn).`,
   );
+}
+
+/** The key that the definition gives a run with that input, after its schema. Names are checked as everywhere. */
+export function keyFrom({ name, keyOf }: Pick<ChildDefinition, "name" | "keyOf">, input: unknown): string | undefined {
+  const key = keyOf?.(input as never);
+  if (keyOf) requireName(key, `key of workflow "${name}"`);
+  return key;
 }
 
 /** The input as it is stored, after the schema of the workflow, if it has one. */

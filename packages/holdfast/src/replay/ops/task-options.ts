@@ -108,8 +108,8 @@ export interface TaskCallOptions<T = unknown, S extends string = string> extends
    */
   readonly priority?: number;
   /**
-   * The key of limits and fairness.
-   * @defaultValue none
+   * What the limits and the fairness of its queue go by.
+   * @defaultValue the key of the run
    */
   readonly key?: string;
   /**

@@ -33,6 +33,8 @@ create table lanes (
   workflow  text collate "C" not null,
   version   text collate "C" not null,
   priority  int not null,
+  -- Its queue, if that has limits.
+  limited_id int,
   unique (namespace, queue, workflow, version, priority));
 
 create table runs (
@@ -99,7 +101,9 @@ create table run_starts (
   depth          smallint,
   -- The run that it is a fork of.
   forked_from    uuid,
-  forked_from_id text collate "C"
+  forked_from_id text collate "C",
+  -- What the limits and the fairness of its queue go by.
+  key            text collate "C"
 ) with (autovacuum_vacuum_insert_scale_factor = 0.1);
 create index run_starts_id on run_starts (namespace, id, created_at);
 create index run_starts_chain on run_starts (chain_id, created_at) where continued_from is not null;
@@ -158,6 +162,7 @@ create table task_lanes (
   name      text collate "C" not null,
   requires  text[] collate "C" not null,
   priority  int not null,
+  limited_id int,
   unique (namespace, queue, name, requires, priority));
 
 -- Tasks that are not finished, and dead letters. Most rows are inserted held and deleted by the next commit of their run: such
@@ -197,6 +202,9 @@ create table tasks (
   finish_id        text collate "C",
   details          bytea,
   failures         bytea,
+  -- In a queue with limits: 1 if it waits for a place, 2 if it has one. And what these go by, if not by the key of the run.
+  standing         smallint,
+  key              text collate "C",
   primary key (run_id, seq)
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000,
         autovacuum_analyze_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0, vacuum_truncate = false);
@@ -277,7 +285,7 @@ select r.run_id, s.chain_id, s.namespace, s.id, l.workflow, l.version, l.queue, 
        r.commit_no, r.held_by, r.claim_id, r.available_at, r.event_count, r.delivered, r.consumed, r.deaths,
        r.alone_deaths, r.alone, r.suspect, r.created_at, r.started_at, r.ended_at, r.deadline_at, s.timeout_ms,
        coalesce(a.attributes, '{}') as attributes, coalesce(r.waiting_for, '{}') as waiting_for, r.compensation,
-       s.continued_from, r.continued_as, ${LINEAGE} as lineage
+       s.continued_from, r.continued_as, ${LINEAGE} as lineage, s.key
   from runs r
   join run_starts s using (run_id)
   join lanes l on l.lane_id = r.lane_id
@@ -287,7 +295,7 @@ select r.run_id, s.chain_id, s.namespace, s.id, l.workflow, l.version, l.queue, 
        r.commit_no, r.held_by, r.claim_id, r.available_at, r.event_count, r.delivered, r.consumed, r.deaths,
        r.alone_deaths, r.alone, r.suspect, r.created_at, r.started_at, r.ended_at, r.deadline_at, s.timeout_ms,
        coalesce(a.attributes, '{}') as attributes, coalesce(r.waiting_for, '{}') as waiting_for, r.compensation,
-       s.continued_from, r.continued_as, s.input, r.output, r.error, ${LINEAGE} as lineage
+       s.continued_from, r.continued_as, s.input, r.output, r.error, ${LINEAGE} as lineage, s.key
   from runs r
   join run_starts s using (run_id)
   join lanes l on l.lane_id = r.lane_id

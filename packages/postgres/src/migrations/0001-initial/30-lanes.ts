@@ -2,31 +2,32 @@ export const LANES = String.raw`
 -- The lanes of runs that are about to be created; missing lanes are created. Called before any other lock is taken.
 -- Hundreds of runs started at once mostly share a few lanes: each lane is looked up once. A run that no longer exists has no
 -- namespace; its place holds a null.
-create function lanes_of(p_namespace text[], p_queue text[], p_workflow text[], p_version text[], p_priority int[])
-returns int[] language plpgsql volatile set enable_seqscan = off set jit = off
+create function lanes_of(p_namespace text[], p_queue text[], p_workflow text[], p_version text[], p_priority int[],
+  out o_lanes int[],
+  out o_limited int[])   -- their queues, as far as these have limits
+language plpgsql volatile set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
-declare v_ids int[];
 begin
   for v_round in 1..3 loop
     with asked as materialized (
       select * from unnest(p_namespace, p_queue, p_workflow, p_version, p_priority)
                     with ordinality as n(namespace, queue, workflow, version, priority, i)
     ), kinds as materialized (
-      select k.*, l.lane_id
+      select k.*, l.lane_id, l.limited_id
         from (select distinct a.namespace, a.queue, a.workflow, a.version, a.priority from asked a) k
         left join lanes l using (namespace, queue, workflow, version, priority)
     )
-    select array_agg(k.lane_id order by a.i) into v_ids
+    select array_agg(k.lane_id order by a.i), array_agg(k.limited_id order by a.i) into o_lanes, o_limited
       from asked a left join kinds k using (namespace, queue, workflow, version, priority);
-    exit when array_position(v_ids, null) is null;
-    insert into lanes (namespace, queue, workflow, version, priority)
-    select distinct n.namespace, n.queue, n.workflow, n.version, n.priority
-      from unnest(v_ids, p_namespace, p_queue, p_workflow, p_version, p_priority)
+    exit when array_position(o_lanes, null) is null;
+    insert into lanes (namespace, queue, workflow, version, priority, limited_id)
+    select distinct n.namespace, n.queue, n.workflow, n.version, n.priority,
+           (select q.limited_id from limited q where q.namespace = n.namespace and q.queue = n.queue and q.kind = 'runs')
+      from unnest(o_lanes, p_namespace, p_queue, p_workflow, p_version, p_priority)
            as n(lane_id, namespace, queue, workflow, version, priority)
      where n.lane_id is null and n.namespace is not null order by 1, 2, 3, 4, 5
     on conflict do nothing;
   end loop;
-  return v_ids;
 end $$;
 
 -- The same for tasks. Each entry of p_requires is a literal of a text array.
@@ -48,8 +49,9 @@ begin
     select array_agg(k.lane_id order by a.i) into v_ids
       from asked a left join kinds k using (namespace, queue, name, requires, priority);
     exit when array_position(v_ids, null) is null;
-    insert into task_lanes (namespace, queue, name, requires, priority)
-    select distinct n.namespace, n.queue, n.name, n.requires::text[], n.priority
+    insert into task_lanes (namespace, queue, name, requires, priority, limited_id)
+    select distinct n.namespace, n.queue, n.name, n.requires::text[], n.priority,
+           (select q.limited_id from limited q where q.namespace = n.namespace and q.queue = n.queue and q.kind = 'tasks')
       from unnest(v_ids, p_namespace, p_queue, p_name, p_requires, p_priority)
            as n(lane_id, namespace, queue, name, requires, priority)
      where n.lane_id is null order by 1, 2, 3, 4, 5

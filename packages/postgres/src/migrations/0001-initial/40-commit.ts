@@ -22,12 +22,12 @@ create function commit_runs(
   e_i int[], e_seq int[], e_type smallint[], e_op text[], e_at bigint[], e_payload bytea[], e_meta bytea[],
   a_i int[], a_attributes text[],
   n_i int[], n_run uuid[], n_queue text[], n_workflow text[], n_version text[], n_priority int[], n_seed text[],
-  n_input bytea[], n_attributes text[], n_start_at bigint[], n_delay bigint[], n_timeout bigint[],
+  n_input bytea[], n_attributes text[], n_start_at bigint[], n_delay bigint[], n_timeout bigint[], n_key text[],
   c_i int[], c_kind text[], c_name text[], c_message text[], c_payload bytea[],
   -- Tasks to create; for those without a limit or a holder, the last arrays may be empty.
   t_i int[], t_seq int[], t_input_seq int[], t_op text[], t_name text[], t_queue text[], t_requires text[], t_priority int[],
   t_external boolean[], t_fail_on_crash boolean[], t_secret uuid[], t_timeout bigint[], t_start_timeout bigint[],
-  t_total_timeout bigint[], t_heartbeat bigint[], t_hold_by uuid[], t_claim uuid[],
+  t_total_timeout bigint[], t_heartbeat bigint[], t_hold_by uuid[], t_claim uuid[], t_key text[],
   s_i int[], s_seq int[],  -- tasks that are settled
   d_i int[],             -- runs whose tasks are dropped
   r_i int[], r_number int[],  -- results among the consumed messages
@@ -70,7 +70,7 @@ begin
       from unnest(w_worker, w_namespace) with ordinality as a(worker_id, namespace, k)
       left join workers w on w.worker_id = a.worker_id and w.namespace = a.namespace order by a.k);
   if cardinality(n_i) > 0 then
-    v_lanes := (select lanes_of(array_agg(s.namespace order by n.k), n_queue, n_workflow, n_version, n_priority)
+    v_lanes := (select (lanes_of(array_agg(s.namespace order by n.k), n_queue, n_workflow, n_version, n_priority)).o_lanes
                   from unnest(n_i) with ordinality as n(i, k)
                   left join run_starts s on s.run_id = p_run[n.i] and s.namespace = w_namespace[p_by[n.i]]);
   end if;
@@ -199,17 +199,18 @@ begin
   if cardinality(n_i) > 0 then
     select v_lines || c.o_lines, c.o_parents into v_lines, v_more_parents
       from continue_runs(p_run, p_consumed, v_moved, o_now, n_i, n_run, v_lanes, n_seed, n_input, n_attributes, n_start_at,
-        n_delay, n_timeout, c_i, c_kind, c_name, c_message, c_payload, v_heirs) c;
+        n_delay, n_timeout, n_key, c_i, c_kind, c_name, c_message, c_payload, v_heirs) c;
     v_parents := v_parents || v_more_parents;
   end if;
   if v_tied is not null or v_parents is not null then
-    perform owe_ends(array(select t.run_id from (select p_run[t.i] as run_id from unnest(v_tied) t(i)) t join runs r using (run_id)
+    v_lines := v_lines || owe_ends(array(select t.run_id from (select p_run[t.i] as run_id from unnest(v_tied) t(i)) t join runs r using (run_id)
                             where r.awaited and r.ended_at is not null and r.continued_as is null), v_parents, o_now);
     if cardinality(n_i) > 0 then
       v_some := array(select t.run_id from (select p_run[t.i] as run_id from unnest(v_tied) t(i)) t join runs r using (run_id)
                        where r.awaited and r.continued_as is not null);
       perform owe_replies(v_some, o_now);
       perform give_locks_back(v_some, o_now);
+      v_lines := v_lines || hand_places_on(v_some);
     end if;
   end if;
   if u_i is not null then v_lines := v_lines || keep_replies(p_run, v_no, u_i, u_number, u_seq, u_error, o_now); end if;
@@ -230,7 +231,7 @@ begin
   if cardinality(t_i) > 0 then
     select v_lines || x.o_lines, x.o_held into v_lines, o_tasks_held
       from add_tasks(p_run, v_no, v_outcome, v_worker, w_namespace, p_by, o_now, t_i, t_seq, t_input_seq, t_op, v_task_lanes, t_external,
-        t_fail_on_crash, t_secret, t_timeout, t_start_timeout, t_total_timeout, t_heartbeat, t_hold_by, t_claim) x;
+        t_fail_on_crash, t_secret, t_timeout, t_start_timeout, t_total_timeout, t_heartbeat, t_hold_by, t_claim, t_key) x;
   end if;
 
   -- 6. Hints for other processes and for the caller.
@@ -275,7 +276,7 @@ end $$;
 create function continue_runs(
   p_run uuid[], p_consumed int[], v_moved boolean[], p_now bigint,
   n_i int[], n_run uuid[], n_lane int[], n_seed text[], n_input bytea[], n_attributes text[],
-  n_start_at bigint[], n_delay bigint[], n_timeout bigint[],
+  n_start_at bigint[], n_delay bigint[], n_timeout bigint[], n_key text[],
   c_i int[], c_kind text[], c_name text[], c_message text[], c_payload bytea[],
   v_heirs int[],         -- those that somebody may wait for
   out o_lines text[],
@@ -284,10 +285,10 @@ language plpgsql volatile as $$
 begin
   with born as (
     insert into run_starts (run_id, chain_id, namespace, id, created_at, lane_id, continued_from, timeout_ms, seed, input,
-                            parent_namespace, parent_run_id, parent_id, parent_op, root_run_id, root_id, depth)
+                            parent_namespace, parent_run_id, parent_id, parent_op, root_run_id, root_id, depth, key)
     select n.run_id, s.chain_id, s.namespace, s.id, greatest(p_now, s.created_at + 1), n.lane_id, s.run_id, n.timeout,
-           n.seed, n.input, s.parent_namespace, s.parent_run_id, s.parent_id, s.parent_op, s.root_run_id, s.root_id, s.depth
-      from unnest(n_i, n_run, n_lane, n_timeout, n_seed, n_input) as n(i, run_id, lane_id, timeout, seed, input)
+           n.seed, n.input, s.parent_namespace, s.parent_run_id, s.parent_id, s.parent_op, s.root_run_id, s.root_id, s.depth, n.key
+      from unnest(n_i, n_run, n_lane, n_timeout, n_seed, n_input, n_key) as n(i, run_id, lane_id, timeout, seed, input, key)
       join run_starts s on s.run_id = p_run[n.i] where v_moved[n.i]
     returning *
   )

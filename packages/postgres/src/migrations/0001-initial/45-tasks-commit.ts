@@ -53,38 +53,46 @@ end $$;
 create function settle_tasks(
   p_run uuid[], v_no bigint[], v_worker uuid[], p_by int[], s_i int[], s_seq int[], d_i int[])
 returns text[] language plpgsql volatile as $$
-declare v_lines text[];
+declare v_lines text[]; v_run uuid[]; v_seq int[];
 begin
   with settled as (
     delete from tasks t using unnest(s_i, s_seq) as s(i, seq)
      where v_no[s.i] is not null and t.run_id = p_run[s.i] and t.seq = s.seq
-    returning t.held_by, t.run_id, t.seq, t.held_by = v_worker[p_by[s.i]] as own
+    returning t.held_by, t.run_id, t.seq, t.held_by = v_worker[p_by[s.i]] as own, t.standing
   )
-  select task_lines(array_agg(g.held_by), array_agg(g.run_id), array_agg(g.seq)) into v_lines
-    from settled g where g.held_by is not null and not g.own;
+  select task_lines(array_agg(g.held_by) filter (where not g.own), array_agg(g.run_id) filter (where not g.own),
+                    array_agg(g.seq) filter (where not g.own)),
+         array_agg(g.run_id) filter (where g.standing > 0), array_agg(g.seq) filter (where g.standing > 0)
+    into v_lines, v_run, v_seq from settled g where g.held_by is not null or g.standing > 0;
   if cardinality(d_i) > 0 then
     -- A new statement: what is settled and dropped at once is gone by now.
     with dropped as (
       delete from tasks t using unnest(d_i) as d(i)
        where v_no[d.i] is not null and t.run_id = p_run[d.i] and t.status <> 'dead'
-      returning t.held_by, t.run_id, t.seq, t.held_by = v_worker[p_by[d.i]] as own
+      returning t.held_by, t.run_id, t.seq, t.held_by = v_worker[p_by[d.i]] as own, t.standing
     )
-    select v_lines || task_lines(array_agg(g.held_by), array_agg(g.run_id), array_agg(g.seq)) into v_lines
-      from dropped g where g.held_by is not null and not g.own;
+    select v_lines || task_lines(array_agg(g.held_by) filter (where not g.own), array_agg(g.run_id) filter (where not g.own),
+                                 array_agg(g.seq) filter (where not g.own)),
+           v_run || array_agg(g.run_id) filter (where g.standing > 0), v_seq || array_agg(g.seq) filter (where g.standing > 0)
+      into v_lines, v_run, v_seq from dropped g where g.held_by is not null or g.standing > 0;
   end if;
+  if v_run is not null then v_lines := v_lines || give_places_back(v_run, v_seq); end if;
   return v_lines;
 end $$;
 
 -- All tasks of these runs go, except dead letters. Returns the hints for their holders.
 create function drop_tasks(p_run uuid[]) returns text[] language plpgsql volatile
 set enable_seqscan = off set enable_bitmapscan = off as $$
-declare v_lines text[];
+declare v_lines text[]; v_run uuid[]; v_seq int[];
 begin
   with gone as (
-    delete from tasks t where t.run_id = any (p_run) and t.status <> 'dead' returning t.held_by, t.run_id, t.seq
+    delete from tasks t where t.run_id = any (p_run) and t.status <> 'dead' returning t.held_by, t.run_id, t.seq, t.standing
   )
-  select task_lines(array_agg(g.held_by), array_agg(g.run_id), array_agg(g.seq)) into v_lines
-    from gone g where g.held_by is not null;
+  select task_lines(array_agg(g.held_by) filter (where g.held_by is not null), array_agg(g.run_id) filter (where g.held_by is not null),
+                    array_agg(g.seq) filter (where g.held_by is not null)),
+         array_agg(g.run_id) filter (where g.standing > 0), array_agg(g.seq) filter (where g.standing > 0)
+    into v_lines, v_run, v_seq from gone g where g.held_by is not null or g.standing > 0;
+  if v_run is not null then v_lines := v_lines || give_places_back(v_run, v_seq); end if;
   return v_lines;
 end $$;
 
@@ -95,7 +103,7 @@ create function add_tasks(
   p_run uuid[], v_no bigint[], v_outcome "char"[], v_worker uuid[], w_namespace text[], p_by int[], p_now bigint,
   t_i int[], t_seq int[], t_input_seq int[], t_op text[], t_lane int[], t_external boolean[], t_fail_on_crash boolean[],
   t_secret uuid[], t_timeout bigint[], t_start_timeout bigint[], t_total_timeout bigint[], t_heartbeat bigint[],
-  t_hold_by uuid[], t_claim uuid[],
+  t_hold_by uuid[], t_claim uuid[], t_key text[],
   out o_held int[],      -- positions
   out o_lines text[])
 language plpgsql volatile as $$
@@ -110,7 +118,9 @@ begin
                      where w.worker_id = any (v_others) and w.status <> 'offline' for key share skip locked);
   end if;
   with fresh as materialized (
-    select t.*, coalesce(not t.external and t.hold_by || w_namespace[p_by[t.i]] = any (v_live), false) as hold
+    select t.*, coalesce(not t.external and t.hold_by || w_namespace[p_by[t.i]] = any (v_live)
+             -- In a queue with limits it is held when it gets a place.
+             and (select n.limited_id from task_lanes n where n.lane_id = t.lane_id) is null, false) as hold
       from unnest(t_i, t_seq, t_input_seq, t_op, t_lane, t_external, t_fail_on_crash, t_secret, t_timeout, t_start_timeout,
                   t_total_timeout, t_heartbeat, t_hold_by, t_claim) with ordinality
            as t(i, seq, input_seq, op, lane_id, external, fail_on_crash, secret, timeout, start_timeout, total_timeout,
@@ -119,7 +129,7 @@ begin
   ), added as (
     insert into tasks (run_id, seq, input_seq, op, lane_id, external, fail_on_crash, secret, timeout_ms, start_timeout_ms,
                        total_timeout_ms, heartbeat_ms, created_at, status, epoch, held_by, claim_id, available_at, began_at,
-                       expires_at, expires)
+                       expires_at, expires, key)
     select p_run[f.i], f.seq, f.input_seq, f.op, f.lane_id, f.external, f.fail_on_crash, f.secret, f.timeout, f.start_timeout,
            f.total_timeout, f.heartbeat, p_now,
            case when f.external then 'external' when f.hold then 'held' else 'due' end::task_status, f.hold::int,
@@ -130,7 +140,7 @@ begin
                 else due_expires_at(p_now, f.start_timeout, p_now, f.total_timeout) end,
            case when f.external or f.hold
                 then held_expires(p_now, f.timeout, p_now, f.heartbeat, task_grace(f.external), p_now, f.total_timeout)
-                else due_expires(p_now, f.start_timeout, p_now, f.total_timeout) end
+                else due_expires(p_now, f.start_timeout, p_now, f.total_timeout) end, t_key[f.k]
       from fresh f
   )
   select array_agg(f.k::int) filter (where f.hold),

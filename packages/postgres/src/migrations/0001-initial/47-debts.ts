@@ -54,11 +54,11 @@ begin
 end $$;
 
 -- Every end of a run that has to do with others, however it came about. p_awaited: runs that somebody may wait for, or that have
--- requested locks, and that have
--- not continued. p_parents: runs that have children. Their entries in open_ids are gone, so they get no more of them.
-create function owe_ends(p_awaited uuid[], p_parents uuid[], p_now bigint) returns void
+-- requested locks or have to do with a queue with limits, and that have
+-- not continued. p_parents: runs that have children. Their entries in open_ids are gone, so they get no more of them. Returns hints.
+create function owe_ends(p_awaited uuid[], p_parents uuid[], p_now bigint) returns text[]
 language plpgsql volatile set enable_seqscan = off set enable_bitmapscan = off as $$
-declare v_told uuid[];
+declare v_told uuid[]; v_lines text[];
 begin
   if cardinality(p_awaited) > 0 then
     v_told := array(
@@ -67,6 +67,7 @@ begin
     perform owe(v_told, 'result', p_now);
     perform owe_replies(p_awaited, p_now);
     perform give_locks_back(p_awaited, p_now);
+    v_lines := give_places_back(p_awaited, array_fill(0, array[cardinality(p_awaited)]));
     if cardinality(v_told) < cardinality(p_awaited) then
       -- Their watchers were told of an earlier end.
       update runs r set owes = null
@@ -78,6 +79,7 @@ begin
       select p.run_id from unnest(p_parents) p(run_id)
        where (select 1 from children_to_close(p.run_id, true) limit 1) is not null), 'close', p_now);
   end if;
+  return v_lines;
 end $$;
 
 -- The runs of a flush do not want these children any more. The lock excludes starts: a child that is not there never will be.

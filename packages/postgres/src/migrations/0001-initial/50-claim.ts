@@ -13,7 +13,7 @@ returns table (live boolean, now bigint, more_due boolean, next_due_at bigint, s
   run_id uuid, chain_id uuid, continued_from uuid, id text, seed text, lane_id int,
   status run_status, epoch int, commit_no int, event_count int, delivered int, consumed int, deaths smallint,
   alone_deaths smallint, suspect boolean, created_at bigint, started_at bigint, deadline_at bigint, timeout_ms bigint,
-  attributes jsonb, compensation text, input bytea, error bytea, lineage json,
+  attributes jsonb, compensation text, input bytea, error bytea, lineage json, key text,
   m_number int, m_kind text, m_name text, m_id text, m_payload bytea, m_at bigint)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
@@ -23,7 +23,8 @@ declare
   v_limit int := case when p_solo then least(p_limit, 1) else p_limit end;
   v_ids uuid[] := '{}';  -- in the order in which to execute them
   v_rows tid[] := '{}';  -- physical positions of the rows to claim; empty for a repeat, which claimed them before
-  v_got uuid[]; v_at tid[];
+  v_got uuid[]; v_at tid[]; v_limited int; t record;
+  v_side int := case when right(p_claim::text, 1) < '8' then -1 else 1 end;
 begin
   -- KEY SHARE lets heartbeats (NO KEY UPDATE) pass and blocks the sweep (FOR UPDATE) until this claim commits.
   -- A repeat takes FOR UPDATE instead, to wait for the first call if that is still in flight.
@@ -42,7 +43,7 @@ begin
   end if;
   if v_live and cardinality(v_ids) = 0 then
     for l in
-      select n.lane_id, d.due,
+      select n.lane_id, n.limited_id, d.due,
              case when not p_solo then (select true from runs r where r.lane_id = n.lane_id and r.suspect
                     and r.available_at <= v_now limit 1) end as suspect_due,
              least((select r.available_at from runs r where r.lane_id = n.lane_id and not r.suspect
@@ -55,10 +56,21 @@ begin
        where n.namespace = p_namespace and n.queue = any (p_queues)
          and exists (select 1 from unnest(p_workflows, p_versions) as h(workflow, version)
                       where h.workflow = n.workflow and h.version = n.version)
-       order by n.priority desc, d.due
+       -- Half of the claims look at queues with limits first, so that neither starves the other.
+       order by case when n.limited_id is null then 0 else v_side end, case when n.limited_id is not null then n.queue end,
+                n.priority desc, d.due
     loop
       v_suspect := v_suspect or coalesce(l.suspect_due, false);
       v_next := least(v_next, l.next_due_at);
+      -- A suspect has begun: it has a place.
+      if l.limited_id is not null and not p_solo then
+        if l.due is not null then v_lanes := v_lanes || l.lane_id; end if;
+        continue when l.limited_id = v_limited;
+        v_limited := l.limited_id;
+        select * into t from take_limited_runs(l.limited_id, p_workflows, p_versions, v_limit - cardinality(v_ids), v_now);
+        v_ids := v_ids || t.o_run; v_rows := v_rows || t.o_rows; v_lanes := v_lanes || t.o_lanes; v_next := least(v_next, t.o_next);
+        continue;
+      end if;
       continue when l.due is null;
       v_lanes := v_lanes || l.lane_id;
       continue when cardinality(v_ids) >= v_limit;
@@ -89,7 +101,7 @@ begin
            o.status, o.epoch, o.commit_no, o.event_count, o.delivered, o.consumed, o.deaths, o.alone_deaths, o.suspect,
            o.created_at, o.started_at, o.deadline_at, s.timeout_ms, a.attributes, o.compensation,
            case when coalesce(m.number = o.consumed + 1, true) then s.input end, o.error,
-           ${LINEAGE},
+           ${LINEAGE}, s.key,
            m.number, m.kind, m.name, m.message_id, m.payload, m.at
       from unnest(v_ids) with ordinality as t(run_id, i)
       join ours o using (run_id)

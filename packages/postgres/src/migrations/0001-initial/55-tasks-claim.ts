@@ -16,7 +16,9 @@ declare
   v_now bigint; v_live boolean; v_next bigint; v_suspect boolean := false; l record; v_lanes int[] := '{}';
   v_limit int := case when p_solo then least(p_limit, 1) else p_limit end;
   v_rows tid[] := '{}';  -- physical positions, in the order in which to execute them
-  v_again boolean := false;
+  v_again boolean := false; v_limited int; g record;
+  v_placed tid[] := '{}';  -- those that have got a place in a queue with limits
+  v_side int := case when right(p_claim::text, 1) < '8' then -1 else 1 end;
 begin
   -- The locks of claim_runs, for the same reasons.
   if p_again then
@@ -34,7 +36,7 @@ begin
   end if;
   if v_live and not v_again then
     for l in
-      select n.lane_id, d.due,
+      select n.lane_id, n.limited_id, d.due,
              case when not p_solo then (select true from tasks t where t.lane_id = n.lane_id and t.suspect
                     and t.available_at <= v_now limit 1) end as suspect_due,
              least((select t.available_at from tasks t where t.lane_id = n.lane_id and not t.suspect
@@ -45,10 +47,19 @@ begin
         left join lateral (select t.available_at as due from tasks t where t.lane_id = n.lane_id and t.suspect = p_solo
                             and t.available_at <= v_now order by t.available_at limit 1) d on true
        where n.namespace = p_namespace and n.queue = any (p_queues) and n.name = any (p_names) and n.requires <@ p_labels
-       order by n.priority desc, d.due
+       order by case when n.limited_id is null then 0 else v_side end, case when n.limited_id is not null then n.queue end,
+                n.priority desc, d.due
     loop
       v_suspect := v_suspect or coalesce(l.suspect_due, false);
       v_next := least(v_next, l.next_due_at);
+      if l.limited_id is not null and not p_solo then
+        if l.due is not null then v_lanes := v_lanes || l.lane_id; end if;
+        continue when l.limited_id = v_limited;
+        v_limited := l.limited_id;
+        select * into g from take_limited_tasks(l.limited_id, p_names, p_labels, v_limit - cardinality(v_rows), v_now);
+        v_rows := v_rows || g.o_rows; v_placed := v_placed || g.o_rows; v_lanes := v_lanes || g.o_lanes; v_next := least(v_next, g.o_next);
+        continue;
+      end if;
       continue when l.due is null;
       v_lanes := v_lanes || l.lane_id;
       continue when cardinality(v_rows) >= v_limit;
@@ -62,7 +73,7 @@ begin
   return query
     with taken as (
       update tasks t set status = 'held', epoch = t.epoch + 1, held_by = p_worker, claim_id = p_claim, available_at = null,
-          alone = p_solo, began_at = v_now,
+          alone = p_solo, began_at = v_now, standing = case when t.ctid = any (v_placed) then 2 else t.standing end,
           expires_at = held_expires_at(v_now, t.timeout_ms, v_now, t.heartbeat_ms, task_grace(false), t.created_at, t.total_timeout_ms),
           expires = held_expires(v_now, t.timeout_ms, v_now, t.heartbeat_ms, task_grace(false), t.created_at, t.total_timeout_ms)
         from unnest(v_rows) with ordinality as k(place, i)
@@ -95,10 +106,11 @@ end $$;
 -- (afterTaskHolder in model/decisions/task.ts). Returns the hints.
 create function return_tasks(p_rows tid[], p_died boolean[], p_now bigint, p_suspect_after int, p_park_after int)
 returns text[] language plpgsql volatile as $$
-declare v_lines text[];
+declare v_lines text[]; v_run uuid[]; v_seq int[];
 begin
+  select array_agg(t.run_id), array_agg(t.seq) into v_run, v_seq from tasks t where t.ctid = any (p_rows) and t.standing > 0;
   with freed as (
-    update tasks t set status = 'due', epoch = t.epoch + 1, finish_id = null, held_by = null, claim_id = null, alone = false,
+    update tasks t set standing = null, status = 'due', epoch = t.epoch + 1, finish_id = null, held_by = null, claim_id = null, alone = false,
         deaths = t.deaths + g.died::int, alone_deaths = t.alone_deaths + (g.died and t.alone)::int,
         suspect = case when g.died then t.deaths + 1 >= p_suspect_after else t.suspect end,
         available_at = case when not t.canceled and not task_crashed(t, g.died, p_park_after) then p_now end,
@@ -110,6 +122,7 @@ begin
      where t.ctid = g.place returning t.lane_id, t.available_at
   )
   select due_task_lines(array_agg(f.lane_id), array_agg(f.available_at), p_now) into v_lines from freed f;
+  if v_run is not null then v_lines := v_lines || give_places_back(v_run, v_seq); end if;
   return v_lines;
 end $$;
 

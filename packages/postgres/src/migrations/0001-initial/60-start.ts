@@ -5,6 +5,7 @@ export const START = String.raw`
 create function start_runs(
   p_run uuid[], p_namespace text[], p_id text[], p_workflow text[], p_version text[], p_queue text[], p_priority int[],
   p_seed text[], p_input bytea[], p_attributes text[], p_start_at bigint[], p_delay bigint[], p_timeout bigint[],
+  p_key text[],
   p_if_running text[], p_if_closed text[], p_hold boolean[], p_pick double precision[],
   p_hold_by uuid, p_claim uuid, p_replace_error bytea,
   -- Where they come from; empty arrays if no run starts any of them.
@@ -13,7 +14,8 @@ create function start_runs(
   -- Messages that come with them, by position; null if there are none.
   m_i int[], m_kind text[], m_name text[], m_message text[], m_payload bytea[], p_inbox_max int,
   p_races boolean,       -- other calls may be taking the same ids; otherwise that is an error (23505)
-  p_notify boolean)
+  p_notify boolean,
+  p_bounded boolean default false)  -- the backlogs of queues count
 returns table (i int, outcome text, run json, now bigint, hints text, made text, created_at text, available_at text, held text,
   version text[],        -- null: as asked for
   messages json,         -- the outcomes of the messages, by position of the start
@@ -23,7 +25,7 @@ set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   v_open int[] := array(select generate_subscripts(p_run, 1));
-  v_version text[] := p_version; v_lane int[]; v_live boolean := false; v_home text; v_now bigint; v_lines text[] := '{}';
+  v_version text[] := p_version; v_lane int[]; v_limited int[]; v_live boolean := false; v_home text; v_now bigint; v_lines text[] := '{}';
   v_out text[]; v_found uuid[]; v_locked uuid[]; v_won int[]; v_made int[];
   r_i int[] := '{}'; r_outcome text[] := '{}'; r_run uuid[] := '{}';          -- answers: existing rows
   f_i int[] := '{}'; f_created bigint[] := '{}'; f_available bigint[] := '{}'; f_held boolean[] := '{}';  -- and new ones
@@ -46,7 +48,7 @@ begin
                           and v.workflow = p_workflow[k.i] and v.is_default limit 1), p_version[k.i])
         from unnest(v_open) k(i) order by k.i);
   end if;
-  v_lane := lanes_of(p_namespace, p_queue, p_workflow, v_version, p_priority);
+  select l.o_lanes, l.o_limited into v_lane, v_limited from lanes_of(p_namespace, p_queue, p_workflow, v_version, p_priority) l;
 
   for v_round in 1..5 loop
     v_now := now_ms();
@@ -85,6 +87,14 @@ begin
                           where r.run_id = case when p_races or last.run_id is not null then p_run[k.i] end limit 1) own on true
       left join lateral (select o.run_id from open_ids o where o.namespace = p_namespace[k.i]
                             and o.id = case when last.run_id is not null then p_id[k.i] end limit 1) op on true;
+    if p_bounded and array_remove(v_limited, null) <> '{}' then
+      select array_agg(case when j.outcome = 'create' and j.rank > j.room then 'queue_full' else j.outcome end order by j.n) into v_out
+        from (select k.n, k.outcome, q.room,
+                     count(*) filter (where k.outcome = 'create') over (partition by v_limited[k.i] order by k.n) as rank
+                from unnest(v_open, v_out) with ordinality as k(i, outcome, n)
+                left join (select x.id, backlog_room(x.id, v_now) as room from (select distinct l.id from unnest(v_limited) l(id)) x) q
+                       on q.id = v_limited[k.i]) j;
+    end if;
     if 'foreign' = any (v_out) then
       raise exception 'the run id % is taken', p_run[v_open[array_position(v_out, 'foreign')]] using errcode = '23000';
     end if;
@@ -108,7 +118,7 @@ begin
              (select array_agg(h.run_id) from handed h where h.children_of = h.run_id),
              v_replaced_i || array_agg(old.i), v_replaced || array_agg(old.run_id)
         into v_lines, v_awaited, v_parents, v_replaced_i, v_replaced from old;
-      if v_awaited is not null or v_parents is not null then perform owe_ends(v_awaited, v_parents, v_now); end if;
+      if v_awaited is not null or v_parents is not null then v_lines := v_lines || owe_ends(v_awaited, v_parents, v_now); end if;
       v_lines := v_lines || drop_tasks(array(select k.run_id from unnest(v_out, v_found) as k(outcome, run_id)
                                               where k.outcome = 'replace'));
     end if;
@@ -132,7 +142,9 @@ begin
     if cardinality(v_won) > 0 then
       with fresh as materialized (
         select k.i, born.at as created_at, due.at as available_at,
-               coalesce(p_hold[k.i] and v_live and p_namespace[k.i] = v_home and due.at <= v_now, false) as hold
+               coalesce(p_hold[k.i] and v_live and p_namespace[k.i] = v_home and due.at <= v_now
+                        -- In a queue with limits it is held when it gets a place.
+                        and v_limited[k.i] is null, false) as hold
           from unnest(v_won) k(i)
          cross join lateral (
            select greatest(v_now, (select s.created_at + 1 from run_starts s where s.namespace = p_namespace[k.i]
@@ -153,10 +165,10 @@ begin
              array_agg(f.hold order by f.i) into v_made, v_created, v_available, v_held
         from fresh f;
       insert into run_starts (run_id, chain_id, lane_id, namespace, id, created_at, timeout_ms, seed, input,
-                              parent_namespace, parent_run_id, parent_id, parent_op, root_run_id, root_id, depth)
+                              parent_namespace, parent_run_id, parent_id, parent_op, root_run_id, root_id, depth, key)
       select p_run[f.i], p_run[f.i], v_lane[f.i], p_namespace[f.i], p_id[f.i], f.created_at, p_timeout[f.i],
              p_seed[f.i], p_input[f.i], p_parent_namespace[f.i], p_parent[f.i], p_parent_id[f.i], p_parent_op[f.i], p_root[f.i],
-             p_root_id[f.i], p_depth[f.i]
+             p_root_id[f.i], p_depth[f.i], p_key[f.i]
         from unnest(v_made, v_created) as f(i, created_at);
       if cardinality(p_depth) > 0 then
         insert into children (parent_run_id, run_id, created_at, namespace, id, policy, closed)
@@ -198,7 +210,7 @@ begin
     select r.i, r.outcome, row_to_json(v), null::bigint, null::text, null::text, null::text, null::text, null::text, null::text[],
            null::json, null::json
       from unnest(r_i, r_outcome, r_run) as r(i, outcome, run_id)
-      left join lean_rows v on v.run_id = r.run_id and r.outcome not in ('parent_closed', 'parent_busy', 'not_allowed');
+      left join lean_rows v on v.run_id = r.run_id and r.outcome not in ('parent_closed', 'parent_busy', 'not_allowed', 'queue_full');
   i := 0; now := v_now; hints := send_hints(v_lines, p_notify); made := array_to_string(f_i, ',');
   created_at := array_to_string(f_created, ','); available_at := array_to_string(f_available, ',');
   held := array_to_string(f_held, ''); version := nullif(v_version, p_version);

@@ -62,7 +62,8 @@ begin
            array_agg(k.free and p_hold_run[p.i] = k.run_id and p_hold_epoch[p.i] = k.epoch and p_namespace[p.i] = v_home)
       into l_i, l_run, l_row, l_status, l_held, l_next, l_closed, l_delivered, l_consumed, l_epoch, l_take
       from (select g.positions, r.run_id, r.ctid as place, r.status, r.held_by, r.continued_as, r.ended_at is not null as closed,
-                   r.delivered, r.consumed, r.epoch, r.held_by is null and r.status <> 'parked' and not r.suspect as free
+                   r.delivered, r.consumed, r.epoch, r.held_by is null and r.status <> 'parked' and not r.suspect
+                     and (r.waiting_for is null or r.waiting_for[1] not like 'queue:%#05') as free
               from (select t.run_id, array_agg(t.i) as positions from unnest(v_target) with ordinality as t(run_id, i)
                      where t.i <> all (v_refused) group by t.run_id) g
               join runs r on r.run_id = g.run_id

@@ -28,7 +28,7 @@ declare
   -- The finishes that need no run or whose run could be locked, and the state of that run.
   l_i int[]; l_run tid[]; l_closed boolean[]; l_held uuid[]; l_delivered int[];
   k_i int[]; k_task tid[]; k_run tid[]; k_closed boolean[]; k_held uuid[]; k_delivered int[];  -- and whose task could be
-  v_i int[]; v_outcome "char"[]; v_lines text[]; v_more text[]; v_due text[];
+  v_i int[]; v_outcome "char"[]; v_lines text[]; v_more text[]; v_due text[]; v_freed uuid[]; v_freed_seq int[];
 begin
   -- 1. The runs, each once for all of its results.
   select array_agg(p.i::int), array_agg(k.place), array_agg(k.closed), array_agg(k.held_by), array_agg(k.delivered)
@@ -52,7 +52,7 @@ begin
   -- 3. Judge with a new snapshot, number the messages, and write.
   with known as materialized (
     select k.i, p_by[k.i] as by, p_result[k.i] as result, k.task, k.run, k.closed, k.held_by as run_held_by, k.delivered, t.run_id,
-           t.seq, t.op, t.attempt, t.held_by, t.epoch, t.status, t.secret, t.finish_id, t.expires_at,
+           t.seq, t.op, t.attempt, t.held_by, t.epoch, t.status, t.secret, t.finish_id, t.expires_at, t.standing,
            (select n.namespace from task_lanes n where n.lane_id = t.lane_id) as namespace,
            -- afterTaskProcess (model/decisions/task.ts)
            p_result[k.i] in ('d', 'a') as died,
@@ -99,7 +99,7 @@ begin
       attempt = t.attempt + (j.result = 'r')::int,
       finish_id = case when j.result = 'x' then t.finish_id when j.result in ('k', 'r') then p_finish[j.i] end,
       failures = case when j.result in ('k', 'r') or j.died then p_failures[j.i] else t.failures end,
-      held_by = null, claim_id = null, alone = false,
+      held_by = null, claim_id = null, alone = false, standing = null,
       deaths = t.deaths + j.died::int, alone_deaths = t.alone_deaths + j.alone_died::int, suspect = t.suspect or j.suspected,
       available_at = case when j.returned and not t.external and not t.canceled and not j.crashed then j.due_at end,
       began_at = case when j.returned and t.external then o_now else t.began_at end,
@@ -131,8 +131,11 @@ begin
             from (select distinct n.run_id, n.run_held_by from numbered n) d)
          || (select due_task_lines(array_agg(c.lane_id), array_agg(c.available_at), o_now) from changed c),
          (select array_agg(distinct E'd\t' || n.namespace || E'\t' || n.queue)
-            from (select distinct c.lane_id from counted c where c.available_at <= o_now) c join lanes n using (lane_id))
-    into v_i, v_outcome, v_lines, v_more, v_due from judged j;
+            from (select distinct c.lane_id from counted c where c.available_at <= o_now) c join lanes n using (lane_id)),
+         array_agg(j.run_id) filter (where j.outcome in ('f', 'c') and j.standing > 0),
+         array_agg(j.seq) filter (where j.outcome in ('f', 'c') and j.standing > 0)
+    into v_i, v_outcome, v_lines, v_more, v_due, v_freed, v_freed_seq from judged j;
+  if v_freed is not null then v_more := v_more || give_places_back(v_freed, v_freed_seq); end if;
   -- 4. The others: there is no such task (any more), or another transaction has it or its run locked.
   if coalesce(cardinality(v_i), 0) < cardinality(p_run) then
     select v_i || array_agg(x.i::int), v_outcome || array_agg(x.outcome::"char") into v_i, v_outcome

@@ -49,7 +49,7 @@ create function put_schedules(
   d_i int[], d_decision bytea[], p_decisions_max int,
   s_i int[],             -- per start: the position of its put; the others are those of start_runs
   s_run uuid[], s_namespace text[], s_id text[], s_workflow text[], s_version text[], s_queue text[], s_priority int[], s_seed text[],
-  s_input bytea[], s_attributes text[], s_start_at bigint[], s_delay bigint[], s_timeout bigint[], s_pick double precision[],
+  s_input bytea[], s_attributes text[], s_start_at bigint[], s_delay bigint[], s_timeout bigint[], s_key text[], s_pick double precision[],
   p_announce boolean, p_notify boolean,
   out o_outcome text[], out o_taken text[], out o_taken_i int[], out o_now bigint, out o_hints text)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
@@ -106,7 +106,7 @@ begin
             array(select s_priority[n] from unnest(v_starts) n), array(select s_seed[n] from unnest(v_starts) n),
             array(select s_input[n] from unnest(v_starts) n), array(select s_attributes[n] from unnest(v_starts) n),
             array(select s_start_at[n] from unnest(v_starts) n), array(select s_delay[n] from unnest(v_starts) n),
-            array(select s_timeout[n] from unnest(v_starts) n), array(select 'return' from unnest(v_starts) n),
+            array(select s_timeout[n] from unnest(v_starts) n), array(select s_key[n] from unnest(v_starts) n), array(select 'return' from unnest(v_starts) n),
             array(select 'return' from unnest(v_starts) n), array(select false from unnest(v_starts) n),
             array(select s_pick[n] from unnest(v_starts) n), null, null, ''::bytea,
             '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', null, '{}', '{}', '{}', '{}', null, v_alone, p_notify) r

@@ -28,7 +28,7 @@ begin
          || hint_lines('t', array_agg(old.held_by::text), array_agg(old.run_id)), array_agg(old.run_id) filter (where old.awaited),
          (select array_agg(f.run_id) from freed f where f.children_of = f.run_id)
     into v_ended, v_lines, v_awaited, v_parents from old;
-  if v_awaited is not null or v_parents is not null then perform owe_ends(v_awaited, v_parents, v_now); end if;
+  if v_awaited is not null or v_parents is not null then v_lines := v_lines || owe_ends(v_awaited, v_parents, v_now); end if;
   v_lines := v_lines || drop_tasks(v_ended);
   return query
     select k.i::int, case when r.run_id is null then 'not_found' when r.run_id = any (v_ended) then 'terminated'

@@ -55,7 +55,7 @@ language plpgsql volatile security definer set search_path from current set enab
 set plan_cache_mode = force_generic_plan as $$
 declare v_run uuid := run_of(p_run, p_namespace, p_id); r record;
 begin
-  select x.epoch, x.ended_at, x.held_by, x.consumed into r from runs x where x.run_id = v_run for no key update skip locked;
+  select x.epoch, x.ended_at, x.held_by, x.consumed, x.awaited into r from runs x where x.run_id = v_run for no key update skip locked;
   if not found then
     o_outcome := case when (select 1 from runs x where x.run_id = v_run) is null then 'not_found' else 'busy' end;
     return;
@@ -69,6 +69,7 @@ begin
   if o_outcome <> 'parked' then return; end if;
   update runs x set status = 'parked', epoch = x.epoch + 1, error = p_error, parked_by = 'paused', available_at = null,
       waiting_for = null, alone = false where x.run_id = v_run;
+  if r.awaited then delete from lines l where l.run_id = v_run and l.seq = 0; end if;
   perform append_note(v_run, p_type, p_meta, now_ms());
   o_hints := send_hints(hint_lines('e', array(select s.namespace from run_starts s where s.run_id = v_run), array[v_run]), p_notify);
 end $$;

@@ -28,7 +28,7 @@ declare
   v_ids uuid[]; v_ends bigint[]; v_no bigint[]; v_chains uuid[]; v_kept uuid[];
   v_namespace text[]; v_id text[]; v_chain uuid[];   -- of runs that may share a chain with other runs
   v_child uuid[]; v_parent uuid[]; v_first uuid[];   -- of runs that another run has started
-  v_fork uuid[]; v_origin uuid[]; v_forked_at bigint[];
+  v_fork uuid[]; v_origin uuid[]; v_forked_at bigint[]; v_run uuid[]; v_seq int[];
 begin
   -- Purges take turns: if two deleted the last two runs of a chain at once, each would leave the message ids to the other.
   perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.purge_runs', 0));
@@ -85,7 +85,11 @@ begin
   delete from run_attributes a where a.run_id = any (v_ids);
   delete from events e where e.run_no = any (v_no);
   delete from segments s where s.run_no = any (v_no);
-  delete from tasks t where t.run_id = any (v_ids);
+  -- Most are dead letters. One that is still held has lost its run.
+  with gone as (delete from tasks t where t.run_id = any (v_ids) returning t.run_id, t.seq, t.standing)
+  select array_agg(g.run_id), array_agg(g.seq) into v_run, v_seq from gone g where g.standing > 0;
+  if v_run is not null then perform give_places_back(v_run, v_seq); end if;
+  delete from debounces d where d.run_id = any (v_ids);
   -- 4. Their messages. If the chain still has a run, the message ids stay, under a run id that no run has.
   v_kept := array(
     select c.chain_id from unnest(v_namespace, v_id, v_chain) as c(namespace, id, chain_id)

@@ -3,7 +3,7 @@ export const FORKS = String.raw`
 -- commit of their run waits for it. Of a run that has the id already nothing is asked but its row.
 create function fork_run(
   p_run uuid, p_namespace text, p_id text, p_workflow text, p_version text, p_queue text, p_priority int, p_seed text,
-  p_input bytea, p_attributes text, p_timeout bigint, p_origin uuid, p_copied int, p_judged int, p_numbered_from int,
+  p_input bytea, p_attributes text, p_timeout bigint, p_key text, p_origin uuid, p_copied int, p_judged int, p_numbered_from int,
   p_type smallint, p_payload bytea, p_meta bytea, p_notify boolean, out o_outcome text, out o_run json, out o_hints text)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
@@ -31,7 +31,7 @@ begin
   end if;
   for v in select s.i, s.outcome, s.run, s.hints from start_runs(
       array[p_run], array[p_namespace], array[p_id], array[p_workflow], array[p_version], array[p_queue], array[p_priority],
-      array[p_seed], array[p_input], array[p_attributes], '{}', '{}', array[p_timeout], array['fail'], array['fail'], array[false],
+      array[p_seed], array[p_input], array[p_attributes], '{}', '{}', array[p_timeout], array[p_key], array['fail'], array['fail'], array[false],
       array[null]::double precision[], null, null, null, '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}',
       null, null, null, null, null, null, true, p_notify) s loop
     if v.i = 0 then o_hints := v.hints; else o_outcome := v.outcome; o_run := v.run; end if;

@@ -185,7 +185,7 @@ begin
   -- 5 s: DEBT_OVERDUE_MS.
   o_owes := coalesce((select d.at from debts d order by d.debt_no limit 1) + 5000 <= o_now, false);
   if v_awaited is not null or v_parents is not null then
-    perform owe_ends(v_awaited, v_parents, o_now);
+    v_lines := v_lines || owe_ends(v_awaited, v_parents, o_now);
     o_owes := o_owes or (select 1 from runs r where r.run_id = any (v_awaited || v_parents) and r.owes limit 1) is not null;
   end if;
   o_more := o_more or o_timed_out >= p_limit;

@@ -71,16 +71,17 @@ create function cancel_tasks(
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan
 set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off as $$
-declare v_now bigint; v_i int[]; v_rows tid[]; v_outcome text[]; v_lines text[];
+declare v_now bigint; v_i int[]; v_rows tid[]; v_outcome text[]; v_lines text[]; v_run uuid[]; v_seq int[];
 begin
-  select coalesce(array_agg(k.i::int), '{}'), array_agg(k.place) into v_i, v_rows
-    from (select a.i, t.ctid as place from unnest(p_run, p_seq) with ordinality as a(run_id, seq, i)
+  select coalesce(array_agg(k.i::int), '{}'), array_agg(k.place), array_agg(p_run[k.i]) filter (where k.standing = 1),
+         array_agg(p_seq[k.i]) filter (where k.standing = 1) into v_i, v_rows, v_run, v_seq
+    from (select a.i, t.ctid as place, t.standing from unnest(p_run, p_seq) with ordinality as a(run_id, seq, i)
             join tasks t on t.run_id = a.run_id and t.seq = a.seq
            where t.status <> 'dead' and (select n.namespace from task_lanes n where n.lane_id = t.lane_id) = p_namespace
              for no key update of t skip locked) k;
   v_now := now_ms();
   with marked as (
-    update tasks t set canceled = true, available_at = null,
+    update tasks t set canceled = true, available_at = null, standing = nullif(t.standing, 1),
         expires_at = case when t.canceled then t.expires_at else v_now + 30000 end,
         expires = case when t.canceled then t.expires else 'cancel' end
       from unnest(v_i, v_rows) as k(i, place) where t.ctid = k.place
@@ -88,6 +89,7 @@ begin
   )
   select array_agg(m.i), array_agg(m.outcome), task_lines(array_agg(m.held_by), array_agg(m.run_id), array_agg(m.seq))
     into v_i, v_outcome, v_lines from marked m;
+  if v_run is not null then perform give_places_back(v_run, v_seq); end if;
   -- The others, with a new snapshot: none, dead, or locked by another transaction.
   if coalesce(cardinality(v_i), 0) < cardinality(p_run) then
     select v_i || array_agg(a.i::int), v_outcome || array_agg(case when t.found then 'b' else 'g' end) into v_i, v_outcome

@@ -1,0 +1,48 @@
+import type { QueueLimits } from "holdfast/adapter";
+import type { Call } from "../call.ts";
+import type { Dice } from "../dice.ts";
+import type { World } from "../world.ts";
+
+const QUEUES = ["default", "slow"];
+
+export function someKey(dice: Dice): { readonly key?: string } {
+  return dice.chance(0.7) ? { key: dice.of("k", "k", "l", "m") } : {};
+}
+
+export function setQueueCall(_world: World, dice: Dice): Call {
+  const namespace = dice.of("default", "default", "default", "other");
+  const limits = dice.chance(0.12) ? null : someLimits(dice);
+  return { method: "queues.set", params: { namespace, queue: dice.pick(QUEUES) as string, limits } };
+}
+
+function someLimits(dice: Dice): QueueLimits {
+  const places = () => (dice.chance(0.6) ? { concurrency: dice.of(0, 1, 1, 2, 3) } : {});
+  const rate = () =>
+    dice.chance(0.25) ? { rate: { limit: dice.of(1, 2, 3), perMs: dice.of(100, 1_000), burst: dice.of(1, 2) } } : {};
+  return {
+    ...places(),
+    ...rate(),
+    ...(dice.chance(0.5) ? { perKey: { ...places(), ...rate() } } : {}),
+    ...(dice.chance(0.3) ? { weights: { k: dice.of(2, 3, 0.5) } } : {}),
+    ...(dice.chance(0.3) ? { agingMs: dice.of(1, 50, 700) } : {}),
+    fair: true,
+  };
+}
+
+export function lookAtQueuesCall(_world: World, dice: Dice): Call {
+  const key = dice.chance(0.5) ? { key: dice.of("k", "l", "") } : {};
+  const queue = dice.chance(0.5) ? { queue: dice.of("default", "slow", "none") } : {};
+  const namespace = dice.of("default", "default", "other");
+  return { method: "queues.list", params: { namespace, ...queue, ...key, holdersMax: dice.of(1, 100) } };
+}
+
+/** Whether a queue has limits now. Whoever is claimed there, and in which order, is decided in every store alike. */
+export function isLimited(world: World, namespace: string, queue: string): boolean {
+  const there = world.contents.queues?.[namespace] ?? [];
+  return there.some(({ name, limits }) => name === queue && limits !== null);
+}
+
+/** A claim in one queue with limits can be decided whatever its limit. In several queues it depends on their order. */
+export function claimedQueues(queues: readonly string[], world: World, dice: Dice): readonly string[] {
+  return world.limited ? [dice.pick(queues) as string] : queues;
+}

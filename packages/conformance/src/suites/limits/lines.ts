@@ -1,0 +1,150 @@
+import { expect } from "vitest";
+import type { Fixture } from "../../fixture.ts";
+import type { Suite } from "../../suite.ts";
+
+/** Who is next: keys, weights, priorities, age, rates. */
+export const lines: Suite = {
+  noun: "lines before a queue with limits",
+  cases: {
+    "each key has its own limit, and what has no key has none": async (t) => {
+      await t.queues.set({ perKey: { concurrency: 1 } });
+      const [a] = await t.queues.start(3, { key: "a" });
+      const [b] = await t.queues.start(3, { key: "b" });
+      const plain = await t.queues.start(2);
+      expect(new Set(await t.queues.claimed(await t.worker()))).toEqual(new Set([a, b, ...plain]));
+    },
+
+    "keys take turns, however much one of them has in line": async (t) => {
+      await t.queues.set({ fair: true });
+      const a = await t.queues.start(20, { key: "a" });
+      const b = await t.queues.start(2, { key: "b" });
+      const worker = await t.worker();
+      const taken: string[] = [];
+      for (let i = 0; i < 5; i++) taken.push(...(await t.queues.claimed(worker, { limit: 1 })));
+      expect(taken).toEqual([a[0], b[0], a[1], b[1], a[2]]);
+    },
+
+    "a key that comes late has no claim on turns that it missed": async (t) => {
+      await t.queues.set({ fair: true });
+      const worker = await t.worker();
+      const a = await t.queues.start(10, { key: "a" });
+      for (let i = 0; i < 4; i++) await t.queues.claimed(worker, { limit: 1 });
+      const b = await t.queues.start(5, { key: "b" });
+      const taken: string[] = [];
+      for (let i = 0; i < 4; i++) taken.push(...(await t.queues.claimed(worker, { limit: 1 })));
+      expect(taken.filter((runId) => a.includes(runId))).toHaveLength(2);
+      expect(taken.filter((runId) => b.includes(runId))).toHaveLength(2);
+    },
+
+    "a claim of many gives shares by weight": async (t) => {
+      await t.queues.set({ weights: { a: 3 } });
+      const a = await t.queues.start(20, { key: "a" });
+      const b = await t.queues.start(20, { key: "b" });
+      const taken = await t.queues.claimed(await t.worker(), { limit: 12 });
+      expect(taken.filter((runId) => a.includes(runId))).toEqual(a.slice(0, 9));
+      expect(taken.filter((runId) => b.includes(runId))).toEqual(b.slice(0, 3));
+    },
+
+    "what one key cannot use, others get in the same claim": async (t) => {
+      await t.queues.set({ concurrency: 10, perKey: { concurrency: 6 } });
+      await t.queues.start(2, { key: "a" });
+      await t.queues.start(20, { key: "b" });
+      const worker = await t.worker();
+      expect(await t.queues.claimed(worker)).toHaveLength(8);
+      await t.queues.start(5);
+      expect(await t.queues.claimed(worker)).toHaveLength(2);
+    },
+
+    "the highest priority of a key goes first, unless another has waited long enough": async (t) => {
+      await t.queues.set({ concurrency: 1, agingMs: 1_000 });
+      const [low] = (await t.queues.start(1, { priority: -1 })) as [string];
+      await t.queues.claimed(await t.worker({ leaseMs: 100_000_000 }), { limit: 0 });
+      const [high] = (await t.queues.start(1, { priority: 0 })) as [string];
+      const worker = await t.worker({ leaseMs: 100_000_000 });
+      const [first] = await t.queues.claim(worker);
+      expect(first?.runId).toBe(high);
+      await t.advance(1_000);
+      const [next] = (await t.queues.start(1, { priority: 0 })) as [string];
+      await t.queues.end(first as never);
+      const [second] = await t.queues.claim(worker);
+      expect(second?.runId).toBe(low);
+      await t.queues.end(second as never);
+      expect(await t.queues.claimed(worker)).toEqual([next]);
+    },
+
+    "versions that the worker does not serve do not keep others of their key waiting": async (t) => {
+      await t.queues.set({ perKey: { concurrency: 1 } });
+      const [old] = (await t.queues.start(1, { key: "a", version: "0" })) as [string];
+      const [a] = await t.queues.start(2, { key: "a" });
+      const worker = await t.worker();
+      const [holder] = await t.queues.claim(worker);
+      expect(holder?.runId).toBe(a);
+      await t.queues.end(holder as never);
+      expect(await t.queues.claimed(worker, { handlers: [{ workflow: "order", version: "0" }] })).toEqual([old]);
+    },
+
+    "many keys with nothing for the worker do not keep the others waiting": async (t) => {
+      await t.queues.set({ fair: true });
+      for (let i = 0; i < 30; i++) await t.queues.start(1, { key: `k${i}`, version: "0" });
+      const [served] = await t.queues.start(1, { key: "served" });
+      const all = [
+        { workflow: "order", version: "0" },
+        { workflow: "order", version: "1" },
+      ];
+      const worker = await t.worker();
+      // Sorts everything in.
+      await t.queues.claimed(worker, { handlers: all, limit: 0 });
+      expect(await t.queues.claimed(worker, { limit: 3 })).toEqual([served]);
+    },
+
+    "a rate gives a burst, and then a place for each token; the claim says when": async (t) => {
+      await t.queues.set({ rate: { limit: 2, perMs: 1_000, burst: 3 } });
+      const runs = await t.queues.start(6);
+      const worker = await t.worker({ leaseMs: 100_000_000 });
+      const at = t.now;
+      expect(await t.queues.claimed(worker)).toEqual(runs.slice(0, 3));
+      const { nextDueAt, moreDue } = await t.claim(worker);
+      expect({ nextDueAt, moreDue }).toEqual({ nextDueAt: at + 500, moreDue: false });
+      await t.advance(499);
+      expect(await t.queues.claimed(worker)).toEqual([]);
+      await t.advance(1);
+      expect(await t.queues.claimed(worker)).toEqual([runs[3]]);
+      await t.advance(60_000);
+      const last = await t.claim(worker);
+      expect(last.runs.map(({ runId }) => runId)).toEqual(runs.slice(4));
+      // Nothing is in line: there is nothing to ask for.
+      expect(last.nextDueAt).toBeNull();
+    },
+
+    "a rate per key is counted for each key, and remembered when nothing of it is left": async (t) => {
+      await t.queues.set({ perKey: { rate: { limit: 1, perMs: 1_000, burst: 1 } } });
+      const [a1, a2] = await t.queues.start(2, { key: "a" });
+      const [b1] = await t.queues.start(1, { key: "b" });
+      const worker = await t.worker({ leaseMs: 100_000_000 });
+      const at = t.now;
+      const { runs, nextDueAt } = await t.claim(worker);
+      expect(new Set(runs.map(({ runId }) => runId))).toEqual(new Set([a1, b1]));
+      expect(nextDueAt).toBe(at + 1_000);
+      const [b2] = await t.queues.start(1, { key: "b" });
+      expect(await t.queues.claimed(worker)).toEqual([]);
+      await t.advance(1_000);
+      expect(new Set(await t.queues.claimed(worker))).toEqual(new Set([a2, b2]));
+    },
+
+    "thousands that wait behind a full limit are passed by": async (t) => {
+      await t.queues.set({ concurrency: 1 });
+      const worker = await t.worker();
+      const runs = Array.from({ length: 2_500 }, () => t.newRun());
+      await t.startMany(runs);
+      await t.advance(1);
+      const rounds = await sortAll(t, worker);
+      expect(rounds).toBeLessThanOrEqual(4);
+      expect((await t.queues.read()).runs).toMatchObject({ waiting: 2_499, running: 1 });
+    },
+  },
+};
+
+/** Claims until nothing is due; how often. */
+async function sortAll(t: Fixture, worker: string): Promise<number> {
+  for (let rounds = 1; ; rounds++) if (!(await t.claim(worker)).moreDue) return rounds;
+}

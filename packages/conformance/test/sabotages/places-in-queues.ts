@@ -1,0 +1,204 @@
+import type { QueueLimits } from "holdfast/adapter";
+import type { Sabotage, Saboteur } from "./saboteur.ts";
+
+/** Queues with limits that let in too many, too few, or the wrong ones. */
+export const PLACES_IN_QUEUES: readonly Sabotage[] = [
+  {
+    it: "gives one place more than the limit allows",
+    noun: "places in a queue with limits",
+    breaks: (it) => ({
+      "runs.claim": (params) =>
+        withLimits(
+          it,
+          (limits) => ({ ...limits, ...oneMore(limits) }),
+          () => it.runs.claim(params),
+        ),
+    }),
+  },
+  {
+    it: "keeps the place of a run that was terminated",
+    noun: "places in a queue with limits",
+    breaks: (it) => ({
+      "runs.terminate": (params) => keepingPlaces(it, () => it.runs.terminate(params)),
+    }),
+  },
+  {
+    it: "keeps the place of a run that has ended in a commit",
+    noun: "places in a queue with limits",
+    breaks: (it) => ({
+      "runs.commit": (params) => keepingPlaces(it, () => it.runs.commit(params)),
+    }),
+  },
+  {
+    it: "holds a run at its start although its queue has limits",
+    noun: "places in a queue with limits",
+    breaks: (it) => ({
+      "runs.start": async (params) => {
+        const limited = [...it.state.limited];
+        it.state.limited.clear();
+        const result = await it.runs.start(params);
+        for (const [name, queue] of limited) it.state.limited.set(name, queue);
+        return result;
+      },
+    }),
+  },
+  {
+    it: "lets a paused run stay in line",
+    noun: "places in a queue with limits",
+    breaks: (it) => ({
+      "runs.pauseIfIdle": async (params) => {
+        const before = [...it.state.inLine];
+        const outcome = await it.runs.pauseIfIdle(params);
+        for (const [key, entry] of before) {
+          it.state.inLine.set(key, entry);
+          entry.limited.lines.set(entry.key, (entry.limited.lines.get(entry.key) ?? new Set()).add(entry));
+        }
+        return outcome;
+      },
+    }),
+  },
+  {
+    it: "counts nothing that had begun before its queue had limits",
+    noun: "places in a queue with limits",
+    breaks: (it) => ({
+      "queues.set": async (params) => {
+        const before = new Set(it.state.places.keys());
+        await it.queues.set(params);
+        for (const [key, { limited, key: of }] of it.state.places) {
+          if (before.has(key)) continue;
+          it.state.places.delete(key);
+          limited.state = { ...limited.state, running: limited.state.running - 1 };
+          const known = limited.keys.get(of);
+          if (known) limited.keys.set(of, { ...known, running: known.running - 1 });
+        }
+      },
+    }),
+  },
+  {
+    it: "always begins with the same key",
+    noun: "lines before a queue with limits",
+    breaks: (it) => ({
+      "runs.claim": async (params) => {
+        for (const queue of it.state.limited.values())
+          for (const key of queue.keys.values()) queue.keys.set(key.key, { ...key, virtualTime: 0 });
+        return it.runs.claim(params);
+      },
+    }),
+  },
+  {
+    it: "does not look at weights",
+    noun: "lines before a queue with limits",
+    breaks: (it) => ({
+      "runs.claim": (params) =>
+        withLimits(
+          it,
+          ({ weights: _weights, ...rest }) => rest,
+          () => it.runs.claim(params),
+        ),
+    }),
+  },
+  {
+    it: "does not look at ages",
+    noun: "lines before a queue with limits",
+    breaks: (it) => ({
+      "runs.claim": (params) =>
+        withLimits(
+          it,
+          ({ agingMs: _agingMs, ...rest }) => rest,
+          () => it.runs.claim(params),
+        ),
+    }),
+  },
+  {
+    it: "forgets which tokens were used",
+    noun: "lines before a queue with limits",
+    breaks: (it) => ({
+      "runs.claim": async (params) => {
+        for (const queue of it.state.limited.values()) {
+          queue.state = { ...queue.state, bucket: null };
+          for (const key of queue.keys.values()) queue.keys.set(key.key, { ...key, bucket: null });
+        }
+        return it.runs.claim(params);
+      },
+    }),
+  },
+  {
+    it: "keeps the places of tasks that were finished",
+    noun: "places of tasks",
+    breaks: (it) => ({
+      "tasks.finish": (params) => keepingPlaces(it, () => it.tasks.finish(params)),
+    }),
+  },
+  {
+    it: "gives every task the key of its run",
+    noun: "places of tasks",
+    breaks: (it) => ({
+      "runs.commit": ({ commits }) =>
+        it.runs.commit({
+          commits: commits.map(({ tasks, ...commit }) =>
+            tasks ? { ...commit, tasks: tasks.map(({ key: _key, ...task }) => task) } : commit,
+          ),
+        }),
+    }),
+  },
+  {
+    it: "starts a run for each debounced start",
+    noun: "starts that wait",
+    breaks: (it) => ({
+      "runs.debounce": async (params) => {
+        it.state.debounces.clear();
+        return it.runs.debounce(params);
+      },
+    }),
+  },
+  {
+    it: "refuses no start",
+    noun: "starts that wait",
+    breaks: (it) => ({
+      "runs.start": (params) => it.runs.start({ ...params, bounded: false }),
+    }),
+  },
+  {
+    it: "gives the last place of a key twice",
+    noun: "races for places",
+    breaks: (it) => ({
+      "runs.claim": (params) =>
+        withLimits(
+          it,
+          ({ perKey = {}, ...limits }) => ({ ...limits, perKey: { ...perKey, ...oneMore(perKey) } }),
+          () => it.runs.claim(params),
+        ),
+    }),
+  },
+];
+
+function oneMore({ concurrency }: { readonly concurrency?: number }): { readonly concurrency?: number } {
+  return concurrency === undefined ? {} : { concurrency: concurrency + 1 };
+}
+
+async function withLimits<T>(
+  it: Saboteur,
+  change: (limits: QueueLimits) => QueueLimits,
+  call: () => Promise<T>,
+): Promise<T> {
+  const before = [...it.state.limited.values()].map((queue) => [queue, queue.limits] as const);
+  for (const [queue, limits] of before) queue.limits = change(limits);
+  const result = await call();
+  for (const [queue, limits] of before) queue.limits = limits;
+  return result;
+}
+
+/** Places that the call gives back stay taken. */
+async function keepingPlaces<T>(it: Saboteur, call: () => Promise<T>): Promise<T> {
+  const before = [...it.state.places];
+  const result = await call();
+  for (const [name, place] of before) {
+    if (it.state.places.has(name)) continue;
+    const { limited, key } = place;
+    it.state.places.set(name, place);
+    limited.state = { ...limited.state, running: limited.state.running + 1 };
+    const known = limited.keys.get(key);
+    if (known) limited.keys.set(key, { ...known, running: known.running + 1 });
+  }
+  return result;
+}

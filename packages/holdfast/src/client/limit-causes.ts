@@ -1,0 +1,87 @@
+import { NO_KEY, type PlaceLimits, type QueueKind, type QueueState } from "../model/queue-limits.ts";
+import type { Run } from "../model/run.ts";
+import type { Task } from "../model/task.ts";
+import { waitsForPlace } from "../model/waiting.ts";
+import type { Cause, CauseLimit } from "./cause.ts";
+import type { ClientCore } from "./client-core.ts";
+import { behindHolders, HOLDERS_MAX } from "./lock-causes.ts";
+import { listed } from "./op-words.ts";
+import type { Follow } from "./other-causes.ts";
+
+/** So many tasks are looked at. */
+const TASKS_MAX = 5;
+
+/** The limits that keep a run, or tasks that it waits for, from beginning: who has the places, and what they wait for in turn. */
+export async function limitCauses(
+  core: ClientCore,
+  run: Run,
+  tasks: readonly Task[],
+  since: number,
+  follow: Follow,
+): Promise<Cause[]> {
+  const { key = NO_KEY } = run;
+  if (waitsForPlace(run.waitingFor)) {
+    const found = await limitOn(core, "runs", run.queue, key, follow);
+    return found ? [{ kind: "limit", since: new Date(since), ...found }] : [];
+  }
+  const causes: Cause[] = [];
+  for (const task of tasks.filter(isInLine).slice(0, TASKS_MAX)) {
+    const found = await limitOn(core, "tasks", task.queue, task.spec?.key ?? key, follow);
+    if (found)
+      causes.push({ kind: "limit", op: task.op, attempt: task.attempt, since: new Date(task.createdAt), ...found });
+  }
+  return causes;
+}
+
+/** A task that is due at no time, and that nothing ends but its limits, waits for a place. */
+export function isInLine({ status, availableAt, canceled, expires }: Task): boolean {
+  return status === "due" && availableAt === null && !canceled && expires !== "crash";
+}
+
+async function limitOn(core: ClientCore, kind: QueueKind, queue: string, key: string, follow: Follow) {
+  const { namespace } = core;
+  const read = async (more: { readonly key?: string }): Promise<QueueState | undefined> =>
+    (await core.call((store) => store.queues.list({ namespace, queue, holdersMax: HOLDERS_MAX, ...more })))[0];
+  const all = await read({});
+  if (!all?.limits) return undefined;
+  const own = key === NO_KEY ? undefined : await read({ key });
+  const ofKey = own && isFull(all.limits.perKey, own[kind].running);
+  const limits = ofKey ? (all.limits.perKey as PlaceLimits) : all.limits;
+  const limit = limitShown(limits, ofKey ? "key" : "queue", ofKey || isFull(all.limits, all[kind].running));
+  // Whoever waits for a token does not wait for those who have places.
+  const { holders } = limit?.concurrency === undefined ? { holders: [] } : (ofKey ? own : all)[kind];
+  return {
+    queue,
+    ...(key === NO_KEY ? {} : { key }),
+    ...(limit ? { limit } : {}),
+    ...(holders.length === 0 ? {} : { holders: holders.map(({ id, runId }) => ({ id, runId })) }),
+    ...(await behindHolders(holders, follow)),
+  };
+}
+
+function isFull(limits: PlaceLimits | undefined, running: number): boolean {
+  return limits?.concurrency !== undefined && running >= limits.concurrency;
+}
+
+function limitShown({ concurrency, rate }: PlaceLimits, of: CauseLimit["of"], full: boolean): CauseLimit | undefined {
+  if (full && concurrency !== undefined) return { of, concurrency };
+  return rate && { of, rate: { limit: rate.limit, per: { milliseconds: rate.perMs }, burst: rate.burst } };
+}
+
+/** The same in words for the person on call. */
+export function limitText({ op, queue, key, limit, holders = [] }: Cause): string {
+  if (queue === undefined) return "";
+  const what = op === undefined ? "It waits" : `Task "${op}" waits`;
+  const where = limit?.of === "key" ? `of key "${key}" in queue "${queue}"` : `of queue "${queue}"`;
+  if (limit?.concurrency === 0) return `${what}: the limit ${where} is 0, so nothing begins. hf.queues.set changes it.`;
+  if (limit?.concurrency !== undefined) {
+    const shown = holders.slice(0, 3).map(({ id }) => `"${id}"`);
+    const more = holders.length > 3 ? [`${holders.length - 3}${holders.length >= HOLDERS_MAX ? " or" : ""} more`] : [];
+    const by =
+      holders.length === 0 ? "" : `, by ${holders.length === 1 ? "run" : "runs"} ${listed([...shown, ...more])}`;
+    const wanted = limit.concurrency === 1 ? "the only place" : `one of the ${limit.concurrency} places`;
+    return `${what} for ${wanted} ${where}: ${limit.concurrency === 1 ? "it is" : "all are"} taken${by}.`;
+  }
+  if (limit?.rate) return `${what} for the rate ${where}.`;
+  return `${what} for its turn in queue "${queue}".`;
+}

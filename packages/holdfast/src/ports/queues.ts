@@ -1,0 +1,35 @@
+/**
+ * The limits of queues. A run or a task in a queue with limits needs a place: a run from its first claim, or its first after it was
+ * reopened, to its end, and a task from its claim to the end of the attempt. What is due and has none waits in line, and
+ * only claims give places (`admit` in model/decisions/admission.ts). The promises of every call are in store.ts.
+ */
+import type { QueueLimits, QueueState } from "../model/queue-limits.ts";
+
+export interface QueueStore {
+  /**
+   * Sets the limits of a queue, all of them; null removes them. From then on, claims keep to them. When a queue gets its first limits,
+   * its open runs that have begun get places, and so do its tasks that are held: as many as there are. When they are removed,
+   * everything in line is due. Whoever serves the queue is hinted. Atomic; naturally idempotent. No errors but those of every call.
+   */
+  set(params: SetQueueParams): Promise<void>;
+
+  /**
+   * The queues of a namespace that have limits, or have ever had runs or tasks; by name. With `queue` only that one, if it is known;
+   * with `key` only what has that key counts. Read only.
+   */
+  list(params: ListQueuesParams): Promise<readonly QueueState[]>;
+}
+
+export interface SetQueueParams {
+  readonly namespace: string;
+  readonly queue: string;
+  readonly limits: QueueLimits | null;
+}
+
+export interface ListQueuesParams {
+  readonly namespace: string;
+  readonly queue?: string;
+  readonly key?: string;
+  /** How many holders to list, for runs and for tasks. */
+  readonly holdersMax: number;
+}

@@ -1,0 +1,105 @@
+import { admit, agedPriority, type Bucket, type KeyState, type Lines, paceAfter } from "holdfast/adapter";
+import type { Call } from "../database/call.ts";
+import { givePlace, type LimitedRow, leaveLine, makeReady, type PlacedKey } from "./place-state.ts";
+
+const WAKE = "select key from holdfast_limited_keys where limited_id = ? and wake_at <= ?";
+const READY = `
+  select key, running, tokens, tokens_at as tokensAt, virtual_time as virtualTime from holdfast_limited_keys
+  where limited_id = ? and ready = 1 order by virtual_time, key limit ?`;
+const HEADS = `
+  select run_id as runId, seq, at from holdfast_lines where limited_id = ? and key = ? and lane_id = ? order by at, run_id, seq limit ?`;
+const WAITS = "select 1 from holdfast_lines where limited_id = ? and key = ? limit 1";
+const SAVE_KEY = `
+  update holdfast_limited_keys set running = ?, tokens = ?, tokens_at = ?, virtual_time = ?, ready = ?, wake_at = ?
+  where limited_id = ? and key = ?`;
+const FORGET_KEY = "delete from holdfast_limited_keys where limited_id = ? and key = ?";
+const SAVE = `
+  update holdfast_limited set running = ?, tokens = ?, tokens_at = ?, virtual_time = ?, per_second = ?, pace_at = ?
+  where limited_id = ?`;
+const NEXT_WAKE = "select min(wake_at) from holdfast_limited_keys where limited_id = ? and wake_at is not null";
+
+/** What a claim can take from a queue with limits: these lanes, as long as an entry still waits for a place. */
+export interface ServedLanes {
+  readonly lanes: readonly { readonly laneId: number; readonly priority: number }[];
+  /** Whether it still does. Entries that do not are left out; whoever changed that has taken them out of the line. */
+  waits(entry: PlacedKey): boolean;
+}
+
+interface Head extends PlacedKey {
+  readonly at: number;
+  readonly priority: number;
+}
+
+export interface Admitted {
+  readonly admitted: readonly PlacedKey[];
+  readonly nextAt: number | null;
+}
+
+/** Gives up to so many places to what this claim can serve. */
+export function admitFrom(call: Call, limited: LimitedRow, limit: number, served: ServedLanes): Admitted {
+  const { sql, now } = call;
+  const { limitedId, limits } = limited;
+  for (const [key] of sql.allColumns(WAKE, limitedId, now)) makeReady(sql, limitedId, key as string);
+  const state = { ...limited, bucket: bucketOf(limited) };
+  const { queue, taken, nextAt } = admit(limits, state, linesOf(call, limited, served), limit, now);
+  for (const { key, entry } of taken) givePlace(call, limitedId, key, entry);
+  const pace = paceAfter({ perSecond: limited.perSecond, at: limited.paceAt }, taken.length, now);
+  const { running, bucket, virtualTime } = queue;
+  sql.execute(
+    SAVE,
+    ...[running, bucket?.tokens ?? null, bucket?.at ?? null, virtualTime, pace.perSecond, pace.at, limitedId],
+  );
+  return { admitted: taken.map(({ entry }) => entry), nextAt: nextAfter(call, limited, running, nextAt) };
+}
+
+/** Tokens make a key ready by themselves; the places of the queue do not. */
+function nextAfter({ sql }: Call, { limitedId, limits }: LimitedRow, running: number, nextAt: number | null) {
+  if (limits.concurrency !== undefined && running >= limits.concurrency) return nextAt;
+  const at = sql.columns(NEXT_WAKE, limitedId)?.[0] as number | null;
+  if (at === null || nextAt === null) return at ?? nextAt;
+  return Math.min(at, nextAt);
+}
+
+function linesOf(call: Call, { limitedId, limits }: LimitedRow, { lanes, waits }: ServedLanes): Lines<Head> {
+  const { sql, now } = call;
+  type Stored = Omit<KeyState, "bucket"> & { readonly tokens: number | null; readonly tokensAt: number | null };
+  return {
+    ready: (count, except) =>
+      sql
+        .all<Stored>(READY, limitedId, Math.min(count, 1_000_000) + except.size)
+        .filter(({ key }) => !except.has(key))
+        .slice(0, count)
+        .map((key) => ({ ...key, bucket: bucketOf(key) })),
+    take(key, count) {
+      const rank = ({ priority, at }: Head): number => agedPriority(priority, now - at, limits.agingMs);
+      const heads = lanes.flatMap(({ laneId, priority }) =>
+        sql.all<Omit<Head, "priority">>(HEADS, limitedId, key, laneId, count).map((head) => ({ ...head, priority })),
+      );
+      heads.sort((a, b) => rank(b) - rank(a) || a.at - b.at || compare(a, b));
+      const taken = heads.filter(waits).slice(0, count);
+      for (const head of taken) leaveLine(call, head);
+      return taken;
+    },
+    isEmpty: (key) => sql.columns(WAITS, limitedId, key) === undefined,
+    save({ key, running, bucket, virtualTime }, { ready, wakeAt, idle }) {
+      if (idle) sql.execute(FORGET_KEY, limitedId, key);
+      else
+        sql.execute(
+          SAVE_KEY,
+          ...[running, bucket?.tokens ?? null, bucket?.at ?? null, virtualTime, Number(ready), wakeAt, limitedId, key],
+        );
+    },
+  };
+}
+
+function bucketOf({ tokens, tokensAt }: { readonly tokens: number | null; readonly tokensAt: number | null }): Bucket {
+  return tokens === null || tokensAt === null ? null : { tokens, at: tokensAt };
+}
+
+function compare(a: Head, b: Head): number {
+  for (let i = 0; i < a.runId.length; i++) {
+    const difference = (a.runId[i] as number) - (b.runId[i] as number);
+    if (difference !== 0) return difference;
+  }
+  return a.seq - b.seq;
+}

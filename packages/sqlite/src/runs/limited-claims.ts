@@ -1,0 +1,87 @@
+/** Claims of runs in queues with limits: what is due goes into line, and the heads of the lines get places. */
+import { type ClaimRunsParams, SORTED_MAX, waitingForPlace } from "holdfast/adapter";
+import type { Call } from "../database/call.ts";
+import type { Lane } from "../database/catalog.ts";
+import { TIES } from "../database/codes.ts";
+import { tie } from "../debts/debt-state.ts";
+import { admitFrom } from "../queues/admission.ts";
+import { leaveLine, limitedById, lineUp, type PlacedKey } from "../queues/place-state.ts";
+
+/** `free`: it has a place, or only winds up. */
+const DUE = `
+  select r.run_key as runKey, r.run_id as runId, r.available_at as availableAt, r.deadline_at as deadlineAt, r.ties, k.key,
+    exists (select 1 from holdfast_places p where p.run_id = r.run_id and p.seq = 0) or r.deadline_at <= ?
+      or exists (select 1 from holdfast_inbox m where m.run_key = r.run_key and m.number > r.consumed and m.kind = 'cancel') as free
+  from holdfast_runs r left join holdfast_run_keys k on k.run_key = r.run_key
+  where r.lane_id = ? and r.suspect = 0 and r.available_at <= ? order by r.available_at, r.run_id limit ?`;
+/** It is due again only at its deadline. */
+const WAIT = "update holdfast_runs set available_at = deadline_at, waiting_for = ? where run_key = ?";
+const STILL_WAITS = `
+  select run_key from holdfast_runs
+  where run_id = ? and held_by is null and waiting_for is not null and (available_at is null or available_at > ?)`;
+const KEY = "select run_key from holdfast_runs where run_id = ?";
+
+interface Due extends Pick<PlacedKey, "runId"> {
+  readonly runKey: number;
+  readonly availableAt: number;
+  readonly ties: number | null;
+  readonly key: string | null;
+  readonly free: number;
+}
+
+export interface LimitedFound {
+  /** The keys of runs. */
+  readonly taken: readonly number[];
+  readonly moreDue: boolean;
+  readonly nextAt: number | null;
+}
+
+/** `lanes`: those of the queue that the claim serves. */
+export function takeLimited(call: Call, limitedId: number, lanes: readonly Lane[], limit: number): LimitedFound {
+  const { free, left } = sortIn(call, limitedId, lanes);
+  const going = free.slice(0, limit);
+  for (const { runId } of going) leaveLine(call, { runId, seq: 0 });
+  const waits = ({ runId }: PlacedKey): boolean => call.sql.columns(STILL_WAITS, runId, call.now) !== undefined;
+  const room = limit - going.length;
+  const { admitted, nextAt } = admitFrom(call, limitedById(call, limitedId), room, { lanes, waits });
+  const keys = admitted.map(({ runId }) => call.sql.columns(KEY, runId)?.[0] as number);
+  return { taken: [...going.map(({ runKey }) => runKey), ...keys], moreDue: left || free.length > limit, nextAt };
+}
+
+function sortIn(call: Call, limitedId: number, lanes: readonly Lane[]) {
+  const { sql, now } = call;
+  const free: (Due & Pick<Lane, "priority">)[] = [];
+  let left = false;
+  for (const { laneId, priority, queue } of lanes) {
+    const due = sql.all<Due>(DUE, now, laneId, now, SORTED_MAX + 1);
+    left ||= due.length > SORTED_MAX;
+    for (const run of due.slice(0, SORTED_MAX)) {
+      if (run.free === 1) {
+        free.push({ ...run, priority });
+        continue;
+      }
+      lineUp(call, limitedId, { ...run, seq: 0, laneId, at: run.availableAt });
+      sql.execute(WAIT, JSON.stringify([waitingForPlace(queue)]), run.runKey);
+      tie(call, run, TIES.place);
+    }
+  }
+  free.sort((a, b) => b.priority - a.priority || a.availableAt - b.availableAt || Buffer.compare(a.runId, b.runId));
+  return { free, left };
+}
+
+/** Lanes by the queue with limits that they belong to, in the order of the queues' names; `plain` belong to none. */
+export function byLimits<L extends { readonly limitedId: number | null; readonly queue: string }>(
+  lanes: readonly L[],
+  { solo }: Pick<ClaimRunsParams, "solo">,
+): { readonly plain: readonly L[]; readonly limited: readonly (readonly [limitedId: number, lanes: readonly L[]])[] } {
+  // A suspect has begun: it has a place.
+  if (solo || lanes.every(({ limitedId }) => limitedId === null)) return { plain: lanes, limited: [] };
+  const limited = new Map<number, L[]>();
+  for (const lane of [...lanes].sort((a, b) => (a.queue < b.queue ? -1 : a.queue > b.queue ? 1 : 0))) {
+    if (lane.limitedId === null) continue;
+    const known = limited.get(lane.limitedId);
+    if (known) known.push(lane);
+    else limited.set(lane.limitedId, [lane]);
+  }
+  return { plain: lanes.filter(({ limitedId }) => limitedId === null), limited: [...limited] };
+}

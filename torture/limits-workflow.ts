@@ -1,0 +1,11 @@
+import { type Context, workflow } from "holdfast";
+
+/** What is inside of the queue with limits: the steps of a run say when it came and when it left. */
+export function stayWorkflow(effect: (line: string) => void) {
+  return workflow({ name: "stay", queue: "limited" }, async (ctx: Context, key: string) => {
+    await ctx.step("in", () => effect(`${key} in ${ctx.info.id}`));
+    await ctx.sleep("inside", "60ms");
+    await ctx.step("out", () => effect(`${key} out ${ctx.info.id}`));
+    return "done";
+  });
+}

@@ -1,0 +1,166 @@
+/** Real worker processes that are killed while their runs are in a queue with limits and wait for places in it, on both stores. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import process from "node:process";
+import { createInterface } from "node:readline";
+import { type Client, connect, silentLogger } from "holdfast";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { stayWorkflow } from "./limits-workflow.ts";
+import { openStage, type Stage } from "./stage.ts";
+import { bundleProgram, type WorkerBundle } from "./worker-bundle.ts";
+
+const WORKERS = 4;
+const KILLS = 8;
+const RUNS = 60;
+/** Of one key. */
+const LIMIT = 10;
+/** Of all keys. */
+const LIMIT_OF_ALL = 14;
+/** Effects of all workers between two kills, at most. */
+const PAUSE_MAX = 8;
+const PATIENCE_MS = 90_000;
+const KEYS = ["a", "b"];
+
+const children = new Set<ChildProcess>();
+let program: WorkerBundle;
+let stage: Stage;
+let hf: Client;
+let effectsFile: string;
+let effects: number;
+let onEffect: () => void;
+
+/** Resolves when it is ready. Its effects are counted. */
+async function startWorker(): Promise<ChildProcess> {
+  const { url, schema = "" } = stage.place;
+  const args = [program.file, url, schema, effectsFile];
+  const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
+  children.add(child);
+  await new Promise<void>((resolve, reject) => {
+    child.once("exit", () => reject(new Error("a worker process ended before it was ready")));
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      if (line === "ready") return resolve();
+      effects += 1;
+      onEffect();
+    });
+  });
+  return child;
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  // One that has ended by itself is an error, and never emits another exit.
+  expect([child.exitCode, child.signalCode]).toEqual([null, null]);
+  const exit = once(child, "exit");
+  child.kill("SIGKILL");
+  await exit;
+  children.delete(child);
+}
+
+function untilEffects(count: number): Promise<void> {
+  return new Promise((resolve) => {
+    onEffect = () => void (effects >= count && resolve());
+    onEffect();
+  });
+}
+
+/**
+ * Kills workers at random, each time after a random number of effects of all of them, and has others start meanwhile. All kills come
+ * before the work is done, because there are more effects.
+ */
+async function killAtRandom(done: Promise<unknown>): Promise<void> {
+  const ready: ChildProcess[] = [];
+  const starts = new Set<Promise<unknown>>();
+  const begin = (): void => {
+    const start: Promise<unknown> = startWorker().then((child) => starts.delete(start) && ready.push(child));
+    starts.add(start);
+  };
+  for (let i = 0; i < WORKERS; i++) begin();
+  for (let i = 0; i < KILLS; i++) {
+    // A run that fails ends the test.
+    await Promise.race([untilEffects(effects + 1 + dice(PAUSE_MAX)), done]);
+    if (ready.length === 0) await Promise.race(starts);
+    const [victim] = ready.splice(dice(ready.length), 1);
+    await kill(victim as ChildProcess);
+    begin();
+  }
+  await Promise.all(starts);
+}
+
+function dice(sides: number): number {
+  return Math.floor(Math.random() * sides);
+}
+
+interface Line {
+  readonly key: string;
+  readonly what: "in" | "out";
+  readonly id: string;
+}
+
+function readLines(): Line[] {
+  const lines = readFileSync(effectsFile, "utf8").trim().split("\n");
+  return lines.map((line) => line.split(" ")).map(([key, what, id]) => ({ key, what, id }) as Line);
+}
+
+/** How many were inside after each line. A step that is executed again goes in again, or out. */
+function inside(lines: readonly Line[]): number[] {
+  const now = new Set<string>();
+  const counts = lines.map(({ what, id }) => (what === "in" ? now.add(id) : now.delete(id)) && now.size);
+  expect([...now]).toEqual([]);
+  return counts.map(Number);
+}
+
+beforeAll(async () => {
+  program = await bundleProgram("limits-process.ts");
+});
+
+afterAll(() => program.remove());
+
+describe.each([
+  ["SQLite", () => `file:${path.join(tmpdir(), "app.db")}`],
+  ["PostgreSQL", () => process.env.HOLDFAST_TEST_POSTGRES_URL ?? ""],
+])("on %s", (_name, url) => {
+  beforeEach(async () => {
+    if (url() === "") throw new Error("HOLDFAST_TEST_POSTGRES_URL is not set; run the tests with npm test");
+    stage = await openStage(url());
+    effectsFile = path.join(stage.folder, "effects.txt");
+    effects = 0;
+    onEffect = () => {};
+    const { schema } = stage.place;
+    hf = await connect(stage.place.url, { logger: silentLogger, ...(schema === undefined ? {} : { schema }) });
+  });
+
+  afterEach(async () => {
+    for (const child of children) child.kill("SIGKILL");
+    children.clear();
+    await hf.close();
+    await stage.remove();
+  });
+
+  test(
+    "no more than the limit are inside while workers are killed, the limit is used, and every run gets its turn",
+    async () => {
+      const stay = stayWorkflow(() => {});
+      await hf.queues.set("limited", { concurrency: LIMIT_OF_ALL, perKey: { concurrency: LIMIT } });
+      const runs = [];
+      for (let i = 0; i < RUNS; i++)
+        for (const key of KEYS) runs.push(await hf.start(stay, key, { id: `${key}-${i}`, key }));
+      const done = Promise.all(runs.map((run) => run.result()));
+      await killAtRandom(done);
+      expect(new Set(await done)).toEqual(new Set(["done"]));
+      const lines = readLines();
+      expect(Math.max(...inside(lines))).toBeLessThanOrEqual(LIMIT_OF_ALL);
+      // Kills leave places to runs that wait for another worker; apart from that they are used.
+      expect(Math.max(...inside(lines))).toBeGreaterThanOrEqual(LIMIT_OF_ALL * 0.8);
+      for (const key of KEYS) {
+        const own = lines.filter((line) => line.key === key);
+        expect(Math.max(...inside(own))).toBeLessThanOrEqual(LIMIT);
+        expect(new Set(own.map(({ id }) => id)).size).toBe(RUNS);
+      }
+      const queue = (await hf.queues()).find(({ name }) => name === "limited");
+      expect(queue?.runs).toMatchObject({ waiting: 0, running: 0, holders: [] });
+    },
+    PATIENCE_MS,
+  );
+});
