@@ -3,6 +3,7 @@
  * what was packed, and what has become of it since.
  */
 import { HistoryReader } from "../packages/holdfast/src/calls/history-reader.ts";
+import { segmentSize } from "../packages/holdfast/src/calls/segments/segmented-history.ts";
 import type { RunRecord } from "../packages/holdfast/src/memory/state.ts";
 import type { Found } from "./evidence.ts";
 import { type Caller, insist } from "./insist.ts";
@@ -74,7 +75,10 @@ export class Auditor {
         const run = { ...row };
         // The answer to a claim may be old when the history is read.
         if (dice.chance(0.3)) await store.time.wait(dice.between(100, 3_000));
-        const before = { stored: segments.get(runId), damaged: store.segmentWatch.damagedIn(runId, run.eventCount) };
+        // A history that has no more events than one segment is read without a look at segments.
+        const looks = run.eventCount > segmentSize(process.ports);
+        const damaged = looks ? store.segmentWatch.damagedIn(runId, run.eventCount) : undefined;
+        const before = { stored: segments.get(runId), damaged };
         const reported = store.segmentWatch.reports.length;
         const history = await new HistoryReader(process.ports, () => false).read(run);
         return { run, before, reported, history };

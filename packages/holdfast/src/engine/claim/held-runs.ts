@@ -198,12 +198,14 @@ export class HeldRuns {
     let executor: RunExecutor | undefined;
     try {
       const read = await this.#histories.read(run);
-      if (!stillOurs()) return;
-      const history = read.events;
-      ports.telemetry?.count("runs_replayed", 1, { workflow });
-      ports.telemetry?.count("events_replayed", history.length, { workflow });
-      executor = new RunExecutor(this.#params.host(), code, { run, history, messages });
-      this.#packer.offer(run, read);
+      // It was claimed under an id that has been declared dead since: the claim is gone, and another worker has the run.
+      if (stillOurs()) {
+        const history = read.events;
+        ports.telemetry?.count("runs_replayed", 1, { workflow });
+        ports.telemetry?.count("events_replayed", history.length, { workflow });
+        executor = new RunExecutor(this.#params.host(), code, { run, history, messages });
+        this.#packer.offer(run, read);
+      }
     } catch (error) {
       if (stillOurs()) await giveUpRun(ports, workerId, run, error);
     }
