@@ -1,7 +1,7 @@
 /** What a fork of a run copies, and why it may be refused. */
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import { type Attributes, eventRole, type HistoryEvent, isFailure } from "../model/event.ts";
-import { COMPENSATE_PREFIX, RECEIVE_PREFIX, UNTIL_PREFIX, UPDATE_PREFIX } from "../model/ids.ts";
+import { COMPENSATE_PREFIX, LOCK_PREFIX, RECEIVE_PREFIX, UNTIL_PREFIX, UPDATE_PREFIX } from "../model/ids.ts";
 import { nearestName } from "../model/nearest-name.ts";
 import type { Run } from "../model/run.ts";
 import { shownOps } from "./step-view.ts";
@@ -91,7 +91,7 @@ function attributesAt({ run, events }: Origin, prefix: readonly HistoryEvent[]):
 }
 
 /** Ops that leave it to the code how they end. */
-const NOT_EDITABLE = [UNTIL_PREFIX, UPDATE_PREFIX, COMPENSATE_PREFIX];
+const NOT_EDITABLE = [UNTIL_PREFIX, UPDATE_PREFIX, COMPENSATE_PREFIX, LOCK_PREFIX];
 
 /** Whether the outcome of the op can be replaced in that fork. */
 export function requireEditable({ run, events }: Origin, copied: number, op: string, fails: boolean): void {

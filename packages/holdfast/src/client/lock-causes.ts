@@ -34,7 +34,9 @@ export async function lockCauses(
       ...(position === undefined ? {} : { position }),
       holders: lock.holders.slice(0, HOLDERS_MAX).map(({ id, runId }) => ({ id, runId })),
     };
-    causes.push({ ...about, ...(await behindHolders(lock.holders, follow)) });
+    // Granted a moment ago: the run is about to learn of it.
+    const isGranted = lock.holders.some((holder) => holder.runId === run.runId && holder.op === op);
+    causes.push(isGranted ? about : { ...about, ...(await behindHolders(lock.holders, follow)) });
   }
   return causes;
 }

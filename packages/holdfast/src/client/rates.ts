@@ -1,4 +1,4 @@
-import { checkOptions, invalidOption, isDate, isName, type OptionChecks } from "../errors/option-checks.ts";
+import { invalidOption, isDate, isName, type OptionChecks, requireOptions } from "../errors/option-checks.ts";
 import { RATE_GRAIN_MS } from "../model/rates.ts";
 import type { ClientCore } from "./client-core.ts";
 
@@ -24,9 +24,9 @@ export interface Rate {
   /** When the minute, or the hour, begins. */
   readonly from: Date;
   readonly workflow: string;
-  /** Runs that were executed for the first time. */
+  /** Runs that were executed for the first time; not those that another one continued as. */
   readonly started: number;
-  /** Runs that ended on a worker, in whatever way; not those that continued as new. */
+  /** Runs that ended on a worker, in whatever way; not those that continued as new. One that is retried ends once more. */
   readonly ended: number;
   /** Of these, runs that failed or timed out. */
   readonly failed: number;
@@ -37,7 +37,7 @@ export interface Rate {
 const OPTIONS: OptionChecks<RateOptions> = { from: isDate, to: isDate, workflow: isName("workflow") };
 
 export async function readRates(core: ClientCore, options: RateOptions): Promise<Rate[]> {
-  checkOptions(options, OPTIONS, "rates");
+  requireOptions(options, OPTIONS, "rates");
   const [from, to] = [options.from?.getTime(), options.to?.getTime()];
   if (from === undefined || to === undefined)
     throw invalidOption("rates", from === undefined ? "from" : "to", "is missing");

@@ -75,6 +75,7 @@ export class Workers {
   /** What has happened to the workers within the last 30 days, newest first, one page at a time. */
   async events(options: WorkerEventOptions = {}): Promise<WorkerEventPage> {
     checkOptions(options, EVENT_OPTIONS, "workers.events");
+    this.#core.life.assertOpen();
     const { workerId, cursor, limit = EVENTS_DEFAULT } = options;
     const { namespace } = this.#core;
     const before = cursor === undefined ? null : readCursor(cursor, "workers.events");
@@ -95,6 +96,7 @@ export class Workers {
    */
   async drain(workerId: string): Promise<void> {
     requireId(workerId, "worker id");
+    this.#core.life.assertOpen();
     const { namespace } = this.#core;
     const { outcome } = isUnknown(workerId)
       ? { outcome: "not_found" }

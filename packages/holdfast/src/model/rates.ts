@@ -3,7 +3,7 @@ export interface RateRow {
   /** When the stretch begins. */
   readonly from: number;
   readonly workflow: string;
-  /** Runs that were executed for the first time. */
+  /** Runs that were executed for the first time; not those that another one continued as. */
   readonly started: number;
   /** Runs that ended, in whatever way; not those that continued as new. */
   readonly ended: number;

@@ -1,4 +1,4 @@
-import { readlinkSync } from "node:fs";
+import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import { basename, extname } from "node:path";
 import { type EventLoopUtilization, performance } from "node:perf_hooks";
@@ -42,7 +42,7 @@ export const systemEnvironment: Environment = {
 
   about() {
     const { npm_package_name: name, npm_package_version: version } = process.env;
-    return { runtime: runtimeName(), ...(name && version ? { program: `${name}@${version}` } : {}) };
+    return { ...ownVersion(), runtime: runtimeName(), ...(name && version ? { program: `${name}@${version}` } : {}) };
   },
 
   load() {
@@ -61,6 +61,19 @@ export const systemEnvironment: Environment = {
  */
 export function hostOf(name: string, namespace: string | undefined): string {
   return namespace === undefined || namespace === FIRST_PID_NAMESPACE ? name : `${name}/${namespace}`;
+}
+
+/** Unknown where the package was bundled. */
+function ownVersion(): { readonly holdfast?: string } {
+  try {
+    const own = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as Record<
+      string,
+      string
+    >;
+    return own["name"] === "holdfast" && own["version"] ? { holdfast: own["version"] } : {};
+  } catch {
+    return {};
+  }
 }
 
 function runtimeName(): string {

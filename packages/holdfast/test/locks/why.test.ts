@@ -1,7 +1,7 @@
 // What people see of locks: why(), steps(), hf.locks.list.
 import { type Context, signal, workflow } from "holdfast";
 import { expect, test } from "vitest";
-import { openEngine } from "../lab/fleet.ts";
+import { openEngine, openFleet } from "../lab/fleet.ts";
 import { LockedRoom } from "../lab/locked-room.ts";
 
 const go = signal("go");
@@ -40,6 +40,24 @@ test("why() names the holders of a lock and the place in line, and hf.locks.list
   expect((await steps("d"))[0]).toMatchObject({ op: "lock:room", kind: "lock", status: "waiting" });
   const [listed] = (await t.client.list({ status: "waiting" })).runs.filter(({ id }) => id === "d");
   expect(listed?.why).toMatchObject({ kind: "lock", text: 'lock "room"' });
+});
+
+test("why() does not take a run for one that waits for itself that has been granted the lock and does not know it yet", async () => {
+  const held = workflow("held", (ctx: Context) => ctx.withLock("x", () => ctx.receive(go)));
+  const fleet = openFleet();
+  const client = fleet.client();
+  const worker = await fleet.worker({ workflows: [held] });
+  for (const id of ["first", "second"]) await client.start(held, undefined, { id });
+  await fleet.clock.settle();
+  await worker.stop();
+  await client.get("first").terminate();
+  await fleet.clock.settle();
+  expect((await client.locks.list("x")).holders).toMatchObject([{ id: "second" }]);
+  const { causes, reason } = await client.why("second");
+  expect(causes.filter(({ kind }) => kind === "lock").map(({ circle }) => circle)).not.toContainEqual(
+    expect.anything(),
+  );
+  expect(reason).not.toContain("its own end");
 });
 
 test("why() finds two runs that wait for each other's locks", async () => {

@@ -681,6 +681,7 @@ describe("a fork is refused", () => {
     [{ before: "receive:other" }, "steps() shows its ops; to fork where its history ends, pass before: 3"],
     [{ before: 9 }, "before is 9, and may be 1 to 3"],
     [{ before: "ship", edit: { charge: { result: 1 } } }, 'op "charge" has ended before that (event 1)'],
+    [{ before: 1, edit: { "lock:x": { result: 1 } } }, "none whose outcome can be replaced"],
     [{ before: 1, edit: { "until:condition": { result: 1 } } }, "none whose outcome can be replaced"],
     [{ before: 1, edit: { "receive:x": { error: new Error() } } }, "cannot fail"],
   ])("with %j", async (options, words) => {

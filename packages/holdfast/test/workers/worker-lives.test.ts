@@ -49,7 +49,11 @@ describe("the lives of workers", () => {
     await worker.start();
     await fleet.clock.advance("15s");
     const row = await client.workers.get(worker.workerId);
-    expect(row?.about).toMatchObject({ runtime: `node ${process.versions.node}`, options: { concurrency: 7 } });
+    expect(row?.about).toMatchObject({
+      holdfast: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      runtime: `node ${process.versions.node}`,
+      options: { concurrency: 7 },
+    });
     expect(row?.load).toMatchObject({ runs: 0, tasks: 0, loopDelayMs: 0, loopBusy: expect.any(Number) });
     expect(row?.load?.memoryBytes).toBeGreaterThan(1_000_000);
   });
@@ -140,6 +144,7 @@ describe("rates", () => {
     expect(await client.rates({ from: new Date(from.getTime() - 60_000), to, workflow: "idle" })).toHaveLength(1);
     expect(await client.rates({ from: to, to })).toEqual([]);
     await expect(client.rates({ from: to, to: from })).rejects.toMatchObject({ code: "invalid_option" });
+    await expect(client.rates(undefined as never)).rejects.toMatchObject({ code: "invalid_option" });
     await expect(client.rates({ from } as never)).rejects.toMatchObject({ code: "invalid_option" });
   });
 

@@ -103,7 +103,9 @@ export class WorkerParts {
       host: () => this.#host,
       workerId: () => this.lease.workerId,
       onLeft: (runId) => this.#onLeft(runId),
-      onBegun: ({ workflow }) => this.rates.started(workflow),
+      onBegun: ({ workflow, continuedFrom }) => {
+        if (continuedFrom === null) this.rates.started(workflow);
+      },
     });
     this.#near = new NearChildren((runId) => this.held.has(runId));
     this.sweeper = this.#makeSweeper();
