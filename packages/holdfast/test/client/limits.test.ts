@@ -738,7 +738,7 @@ describe("docs/limits.md", () => {
     await start("k".repeat(200));
     for (const key of ["", "k".repeat(201), "\n"])
       await expect(start(key)).rejects.toMatchObject({ code: "invalid_name" });
-    const keyed = workflow({ name: "keyed", key: (key: string) => key }, async () => 1);
+    const keyed = workflow({ name: "keyed", key: (key: string) => key }, async (_ctx, key: string) => key);
     await expect(t.client.start(keyed, "")).rejects.toMatchObject({ code: "invalid_name" });
     await t.close();
   });
