@@ -59,33 +59,21 @@ describe("what a start says about its run", () => {
   });
 });
 
-test("the key of limits, which no store keeps yet, is refused wherever a run is started", async () => {
+test("a key is kept wherever a run is started, and a bad one refused", async () => {
   const said: string[] = [];
-  const key = { key: "ann" } as object;
   const main = workflow("main", async (ctx) => {
-    for (const call of [() => ctx.child(leaf, undefined, key), () => ctx.startChild(leaf, undefined, key)])
-      try {
-        await call();
-      } catch (error) {
-        said.push((error as HoldfastError).code, (error as Error).message);
-      }
-    await ctx.step("start", (s) =>
-      s.start(leaf, undefined, key).catch((error: HoldfastError) => said.push(error.code, error.message)),
+    await ctx.startChild(leaf, undefined, { id: "child", key: "ann", onParentClose: "abandon" });
+    await ctx.step("start", (s) => s.start(leaf, undefined, { id: "in a step", key: "ann" }));
+    await ctx.step("bad", (s) =>
+      s.start(leaf, undefined, { key: "" }).catch((error: HoldfastError) => said.push(error.code)),
     );
   });
   const t = await openEngine(main, leaf);
   await t.run(main);
-  const where = ['child "leaf"', 'child "leaf"', 'start of workflow "leaf" in step "start"'];
-  expect(said).toEqual(
-    where.flatMap((one) => ["invalid_option", expect.stringContaining(`${one}: there is no option "key".`)]),
-  );
-  const refused = { code: "invalid_option" };
-  await expect(t.client.start(leaf, undefined, key)).rejects.toMatchObject(refused);
-  await expect(t.client.signalWithStart(leaf, undefined, go, undefined, { id: "y", ...key })).rejects.toMatchObject(
-    refused,
-  );
-  await expect(t.client.updateWithStart(leaf, undefined, add, 1, { id: "y", ...key })).rejects.toMatchObject(refused);
-  expect(await t.client.count({ workflow: "leaf" })).toBe(0);
+  expect(said).toEqual(["invalid_name"]);
+  for (const id of ["child", "in a step"]) expect((await t.client.get(id).describe()).key).toBe("ann");
+  await t.client.signalWithStart(leaf, undefined, go, undefined, { id: "y", key: "ben" });
+  expect((await t.client.get("y").describe()).key).toBe("ben");
 });
 
 test("a run of another namespace is named with its run id, too", async () => {

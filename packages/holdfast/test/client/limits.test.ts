@@ -5,6 +5,7 @@ import {
   jsonCodec,
   type Limits,
   type Logger,
+  type QueueOptions,
   query,
   signal,
   silentLogger,
@@ -707,6 +708,47 @@ describe("docs/limits.md", () => {
     const { t, limited } = await withRun((ctx, n) => held(ctx, n as number), { opsMax: 10 });
     expect(await t.run(limited, 10)).toBe("all");
     expect((await failure(t.run(limited, 11))).cause).toMatchObject({ code: "too_many_ops" });
+    await t.close();
+  });
+
+  test("places, tokens and backlog of a queue", async () => {
+    const { t, limited } = await withRun(async () => 1);
+    const set = (options: QueueOptions) => t.client.queues.set("default", options);
+    const rate = (limit: number, burst = 1) => ({ rate: { limit, per: "1s", burst } }) as const;
+    for (const options of [{ concurrency: 1_000_000 }, rate(1_000_000, 1_000_000), { perKey: { concurrency: 1 } }])
+      await set(options);
+    const wrong = [
+      { concurrency: -1 },
+      { concurrency: 1_000_001 },
+      rate(0),
+      rate(1, 0),
+      rate(1.5),
+      { backlog: 1_000_001 },
+      { perKey: rate(0) },
+    ];
+    for (const options of wrong) await expect(set(options)).rejects.toMatchObject({ code: "invalid_option" });
+    await set({ concurrency: 0, backlog: 0 });
+    await expect(t.client.start(limited)).rejects.toMatchObject({ code: "queue_full" });
+    await t.close();
+  });
+
+  test("weight of a key", async () => {
+    const { t } = await withRun(async () => 1);
+    const set = (a: number) => t.client.queues.set("default", { weights: { a } });
+    for (const weight of [0.001, 1_000]) await set(weight);
+    for (const weight of [0, 0.0001, 1_001, Number.NaN])
+      await expect(set(weight)).rejects.toMatchObject({ code: "invalid_option" });
+    await t.close();
+  });
+
+  test("key of a run or a task", async () => {
+    const { t, limited } = await withRun((ctx, key) => ctx.task(one, undefined, { key: key as string }));
+    const start = (key: string) => t.client.start(limited, "k", { key });
+    await start("k".repeat(200));
+    for (const key of ["", "k".repeat(201), "\n"])
+      await expect(start(key)).rejects.toMatchObject({ code: "invalid_name" });
+    const keyed = workflow({ name: "keyed", key: (key: string) => key }, async (_ctx, key: string) => key);
+    await expect(t.client.start(keyed, "")).rejects.toMatchObject({ code: "invalid_name" });
     await t.close();
   });
 

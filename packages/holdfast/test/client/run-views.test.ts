@@ -34,6 +34,7 @@ describe("a handle", () => {
       version: "1",
       queue: "default",
       priority: 0,
+      key: null,
       status: "pending",
       compensation: null,
       attributes: {},
