@@ -6,6 +6,7 @@ import { endsPause } from "../packages/holdfast/src/model/operator-notes.ts";
 import { askTransaction } from "../packages/holdfast/src/replay/context/run-context.ts";
 import type { Dice } from "./dice.ts";
 import type { Effect } from "./evidence.ts";
+import { locksInUse, lockView } from "./lock-evidence.ts";
 import { never, type SimProcess } from "./process.ts";
 import type { SimStore } from "./store/sim-store.ts";
 import type { Trace } from "./trace.ts";
@@ -107,6 +108,8 @@ export class World {
       company: row.alone && row.heldBy === workerId ? process.company(1, 0) : undefined,
       failedAttempts: excused ? attempt - 1 : failedAttempts(events, plan.op, attempt),
       paused: row.heldBy === workerId && !plan.transaction ? pausedState(events, plan.op, attempt) : undefined,
+      locks: row.heldBy === workerId ? locksInUse(runId, seen.locks ?? [], state.locks.values(), events) : [],
+      regaining: row.heldBy === workerId ? regained(events, plan.op) : undefined,
     };
     this.effects.push(effect);
     this.#note(effect, "begins");
@@ -176,6 +179,11 @@ function countFailed(events: readonly HistoryEvent[], op: string): number {
     if (type === "step_attempt_failed" && about === op) failed = meta?.attempt ?? 1;
   }
   return failed;
+}
+
+/** The lock that nothing of the run may begin without; compensations are executed without locks. */
+function regained(events: readonly HistoryEvent[], op: string): string | undefined {
+  return op.startsWith("compensate:") ? undefined : lockView(events).regaining?.op;
 }
 
 /** What history says of a pause. An attempt whose start was recorded before it must follow. */

@@ -4,7 +4,7 @@
  */
 import { isHoldfastError } from "../../packages/holdfast/src/errors/holdfast-error.ts";
 import { isOfOtherRun } from "../../packages/holdfast/src/errors/run-errors.ts";
-import type { Context } from "../../packages/holdfast/src/replay/context/context.ts";
+import type { Context, HeldLock } from "../../packages/holdfast/src/replay/context/context.ts";
 import type { askTransaction } from "../../packages/holdfast/src/replay/context/run-context.ts";
 import type { StepInfo } from "../../packages/holdfast/src/replay/ops/step-options.ts";
 import type { WorkloadSettings } from "../configuration.ts";
@@ -76,6 +76,14 @@ export interface EffectPlan {
 export interface Seen {
   readonly seq: number;
   readonly sights: readonly Sight[];
+  /** Those that it was inside of. */
+  readonly locks?: readonly InLock[];
+}
+
+/** A lock that code is inside of. */
+export interface InLock {
+  readonly name: string;
+  readonly held: HeldLock;
 }
 
 /** The process that runs a workflow, as its steps see it. */
@@ -108,6 +116,8 @@ export interface Site {
   /** Its place among the planned runs, or that of the one it comes from. */
   readonly rank: number;
   readonly talk: Talk;
+  /** Those that the code is inside of, outermost first. */
+  readonly locks: readonly InLock[];
   run(node: Node, site: Site): Promise<unknown>;
 }
 
@@ -119,6 +129,10 @@ export interface Draft {
   name(prefix: string): string;
   /** Further ops, one level deeper; at least `least`, unless the budget is used up. */
   nodes(least: number, most: number): readonly Node[];
+  /** The same inside of a lock. There only locks of a higher rank fit, and nothing that waits for runs that may want the lock. */
+  nodesInLock(rank: number, least: number, most: number): readonly Node[];
+  /** The rank of the innermost lock around the op; 0 outside. */
+  readonly lockRank: number;
   /** The workflow waits for this signal. */
   signal(name: string, must: boolean): void;
   letters(count: number): void;
@@ -140,7 +154,7 @@ export interface OpKind<N extends Node = Node> {
 }
 
 export function seenAt(site: Site): Seen {
-  return { seq: site.ctx.info.historyLength, sights: [...site.sights] };
+  return { seq: site.ctx.info.historyLength, sights: [...site.sights], locks: site.locks };
 }
 
 /** Records what an op returned to the code. */
