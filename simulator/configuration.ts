@@ -268,7 +268,7 @@ function withLater(workload: WorkloadSettings, dice: Dice): WorkloadSettings {
 /** In some seeds, runs take locks. */
 function withLocks(workload: WorkloadSettings, dice: Dice): WorkloadSettings {
   if (!dice.chance(0.4)) return workload;
-  const opWeights = { ...workload.opWeights, lock: dice.pick([1, 3, 6]) };
+  const opWeights = { ...workload.opWeights, lock: dice.pick([2, 5, 12]) };
   return { ...workload, opWeights, lockLimit: dice.pick([0, 1, 1, 2, 3]) };
 }
 

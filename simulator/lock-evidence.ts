@@ -47,8 +47,9 @@ export function locksInUse(
 export interface LockView {
   /** By the event that has made it: the op, and what else is known of it. */
   readonly open: ReadonlyMap<number, OpenRequest>;
-  /** The code is inside of a lock that the run has lost: since when, and which. */
-  readonly regaining: { readonly since: number; readonly op: string } | undefined;
+  /** Those that the code is inside of, and that the run has lost; and since when. */
+  readonly lost: readonly string[];
+  readonly since: number;
 }
 
 interface OpenRequest {
@@ -97,6 +98,6 @@ export function lockView(events: readonly HistoryEvent[]): LockView {
       if (!loose) entered.delete(op);
     }
   }
-  const lost = [...inside].find(([, held]) => !held);
-  return { open, regaining: lost && { since, op: lost[0] } };
+  const lost = [...inside].flatMap(([op, held]) => (held ? [] : [op]));
+  return { open, lost, since };
 }

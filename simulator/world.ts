@@ -11,7 +11,7 @@ import { never, type SimProcess } from "./process.ts";
 import type { SimStore } from "./store/sim-store.ts";
 import type { Trace } from "./trace.ts";
 import { voidEvents } from "./void-events.ts";
-import type { EffectPlan, Seen, Stage } from "./workload/program.ts";
+import type { EffectPlan, InLock, Seen, Stage } from "./workload/program.ts";
 
 export class World {
   readonly effects: Effect[] = [];
@@ -109,7 +109,7 @@ export class World {
       failedAttempts: excused ? attempt - 1 : failedAttempts(events, plan.op, attempt),
       paused: row.heldBy === workerId && !plan.transaction ? pausedState(events, plan.op, attempt) : undefined,
       locks: row.heldBy === workerId ? locksInUse(runId, seen.locks ?? [], state.locks.values(), events) : [],
-      regaining: row.heldBy === workerId ? regained(events, plan.op) : undefined,
+      regaining: row.heldBy === workerId ? regained(events, plan.op, seen.rooms ?? []) : undefined,
     };
     this.effects.push(effect);
     this.#note(effect, "begins");
@@ -181,9 +181,13 @@ function countFailed(events: readonly HistoryEvent[], op: string): number {
   return failed;
 }
 
-/** The lock that nothing of the run may begin without; compensations are executed without locks. */
-function regained(events: readonly HistoryEvent[], op: string): string | undefined {
-  return op.startsWith("compensate:") ? undefined : lockView(events).regaining?.op;
+/**
+ * The lock that nothing of the run may begin without. Compensations are executed without locks; and code that has left a lock
+ * meanwhile, because a timer fired, need not regain it, although its history may not say so yet.
+ */
+function regained(events: readonly HistoryEvent[], op: string, rooms: readonly InLock[]): string | undefined {
+  if (rooms.length === 0 || op.startsWith("compensate:")) return undefined;
+  return lockView(events).lost.find((lost) => rooms.some(({ name }) => `lock:${name}` === lost.replace(/#\d+$/, "")));
 }
 
 /** What history says of a pause. An attempt whose start was recorded before it must follow. */

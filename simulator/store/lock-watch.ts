@@ -126,7 +126,7 @@ export class LockWatch {
     this.#looked.set(runId, events.length);
     for (const event of events.slice(looked)) if (event.type === "lock_granted") this.#lookAtGrant(runId, event);
     if (isClosed(run.status)) return;
-    const { open, regaining } = lockView(events);
+    const { open, lost, since } = lockView(events);
     const rows = [...this.#state.locks.values()].filter((lock) => lock.runId === runId && !lock.givenBack);
     for (const row of rows) {
       const request = open.get(row.seq);
@@ -135,10 +135,11 @@ export class LockWatch {
     }
     for (const [seq, { op, loose }] of open)
       if (!loose && !rows.some((row) => row.seq === seq)) this.#fault({ runId, op, seq }, "is not in line");
-    if (!regaining) return;
+    const [op] = lost;
+    if (op === undefined) return;
     for (const task of this.#state.tasks.values())
-      if (task.runId === runId && task.seq > regaining.since)
-        this.#fault({ runId, ...regaining, seq: task.seq }, `is not regained, but task "${task.op}" exists`);
+      if (task.runId === runId && task.seq > since)
+        this.#fault({ runId, op, seq: task.seq }, `is not regained, but task "${task.op}" exists`);
   }
 
   #lookAtGrant(runId: string, { op, seq, meta }: HistoryEvent): void {

@@ -165,7 +165,17 @@ export function programBody(program: Program, stage: Stage): (ctx: Context, inpu
   return async (ctx, input) => {
     const sights: Sight[] = [];
     const rank = input.rank ?? (Number(/^run(\d+)$/.exec(ctx.info.id)?.[1]) || 0);
-    const site: Site = { ctx, stage, sights, shielded: false, rank, talk: new Talk(), locks: [], run: runNode };
+    const site: Site = {
+      ctx,
+      stage,
+      sights,
+      shielded: false,
+      rank,
+      talk: new Talk(),
+      locks: [],
+      rooms: [],
+      run: runNode,
+    };
     if (program.talks) register(ctx, site);
     const results = await runChain(program.body, site);
     if (input.hop < program.hops) ctx.continueAsNew({ ...input, hop: input.hop + 1 });

@@ -26,9 +26,15 @@ export const lock: OpKind<LockNode> = {
   async run({ name, limit, timeoutMs, body }, site) {
     const options = { limit, ...(timeoutMs === undefined ? {} : { timeout: { milliseconds: timeoutMs } }) };
     try {
-      return await site.ctx.withLock(name, options, (held) =>
-        runChain(body, { ...site, locks: [...site.locks, { name, held }] }),
-      );
+      return await site.ctx.withLock(name, options, async (held) => {
+        const own = { name, held };
+        site.rooms.push(own);
+        try {
+          return await runChain(body, { ...site, locks: [...site.locks, own] });
+        } finally {
+          site.rooms.splice(site.rooms.indexOf(own), 1);
+        }
+      });
     } catch (error) {
       // Branches that are plain promises are one part of the run.
       for (const code of ["lock_timeout", "lock_held"] as const) if (isHoldfastError(error, code)) return code;

@@ -78,6 +78,8 @@ export interface Seen {
   readonly sights: readonly Sight[];
   /** Those that it was inside of. */
   readonly locks?: readonly InLock[];
+  /** Those that any code of the run is inside of, now. */
+  readonly rooms?: readonly InLock[];
 }
 
 /** A lock that code is inside of. */
@@ -118,6 +120,8 @@ export interface Site {
   readonly talk: Talk;
   /** Those that the code is inside of, outermost first. */
   readonly locks: readonly InLock[];
+  /** Those that any code of the run is inside of; one list for the whole run. */
+  readonly rooms: InLock[];
   run(node: Node, site: Site): Promise<unknown>;
 }
 
@@ -154,7 +158,7 @@ export interface OpKind<N extends Node = Node> {
 }
 
 export function seenAt(site: Site): Seen {
-  return { seq: site.ctx.info.historyLength, sights: [...site.sights], locks: site.locks };
+  return { seq: site.ctx.info.historyLength, sights: [...site.sights], locks: site.locks, rooms: site.rooms };
 }
 
 /** Records what an op returned to the code. */
