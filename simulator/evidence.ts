@@ -59,6 +59,14 @@ export interface Effect {
   readonly regaining?: string | undefined;
 }
 
+/** A transaction of a step that has committed. */
+export interface Entry {
+  readonly runId: string;
+  readonly op: string;
+  readonly at: number;
+  readonly locks: readonly LockUse[];
+}
+
 /** What workflow code has received from an op. */
 export interface Sight {
   readonly op: string;
@@ -124,7 +132,7 @@ export interface Evidence {
   readonly inboxes?: ReadonlyMap<string, readonly Message[]>;
   readonly effects?: readonly Effect[];
   /** Transactions of steps that have committed, in order. */
-  readonly ledger?: readonly { readonly runId: string; readonly op: string }[];
+  readonly ledger?: readonly Entry[];
   readonly commits?: readonly CommitRecord[];
   readonly acks?: readonly Ack[];
   readonly letters?: readonly Letters[];

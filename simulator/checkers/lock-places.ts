@@ -8,14 +8,17 @@ import type { LockGrant } from "../lock-evidence.ts";
 export const lockPlaces: Checker = {
   name: "lock-places",
   needs: ["effects", "lockGrants"],
-  check({ effects = [], forks, lockGrants = [] }) {
+  check({ effects = [], ledger = [], forks, lockGrants = [] }) {
     const all = [...effects, ...(forks?.effects ?? [])];
-    return [...all.flatMap(beganOutside), ...tooMany(all, lockGrants)];
+    return [...[...all, ...ledger].flatMap(beganOutside), ...tooMany(all, lockGrants)];
   },
 };
 
-function beganOutside({ runId, op, at, locks = [], regaining }: Effect): Found[] {
-  const where = `"${op}" began at ${at.toFixed(1)}`;
+/** An effect that began, or a transaction that has committed. */
+type Happened = Pick<Effect, "runId" | "op" | "at" | "locks" | "regaining">;
+
+function beganOutside({ runId, op, at, locks = [], regaining }: Happened): Found[] {
+  const where = `"${op}" began or committed at ${at.toFixed(1)}`;
   const found = locks.flatMap(({ name, fence, held, durable }): Found[] => {
     if (!durable) return [{ runId, text: `${where} inside of "${name}", whose grant ${fence} was not durable` }];
     return held ? [] : [{ runId, text: `${where} inside of "${name}", which it did not hold under ${fence}` }];

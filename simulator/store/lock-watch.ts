@@ -48,6 +48,8 @@ export class LockWatch {
       this.#known.delete(lockNo);
       if (!before.givenBack) this.#fault(before, `is gone after ${method}, and nobody has given it back`);
     }
+    // A call may pass on several locks.
+    granted.sort((a, b) => (a.fence ?? 0) - (b.fence ?? 0));
     for (const lock of granted) this.#grant(at, method, lock);
     for (const name of new Set(granted.map((lock) => lock.name))) this.#lookAtLine(name, granted);
     for (const lock of locks.values())
@@ -113,7 +115,11 @@ export class LockWatch {
     const line = this.#line(name);
     const held = line.filter(({ fence }) => fence !== null).length;
     const limit = line.at(-1)?.limit ?? 0;
-    const last = granted.findLast((lock) => lock.name === name) as LockRecord;
+    const own = granted.filter((lock) => lock.name === name);
+    const last = own.at(-1) as LockRecord;
+    own.forEach((lock, i) => {
+      if (lock.lockNo < (own[i - 1]?.lockNo ?? 0)) this.#fault(lock, "was granted after a request that is younger");
+    });
     if (held > limit) this.#fault(last, `is held by ${held}, but the limit is ${limit}`);
   }
 

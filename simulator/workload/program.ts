@@ -101,7 +101,7 @@ export interface Stage {
     seen: Seen,
   ): Promise<string> | string;
   /** Reports that a transaction of the op has committed. */
-  commit(runId: string, op: string): void;
+  commit(runId: string, op: string, seen: Seen): void;
   /** How to request a transaction step. */
   readonly ask: typeof askTransaction;
   /** A value from outside. */
@@ -146,7 +146,7 @@ export interface Draft {
   readonly isFirst: boolean;
   /** A workflow that only this op starts; undefined where no further one is wanted. */
   child(prefix: string): string | undefined;
-  /** Declares that the workflow has a race: its runs are not retried as a whole (FOUND.md). */
+  /** Declares that the workflow has a race, or locks in several branches: its runs are not retried as a whole (FOUND.md). */
   useRace(): void;
 }
 
