@@ -74,7 +74,10 @@ export class Auditor {
         const run = { ...row };
         // The answer to a claim may be old when the history is read.
         if (dice.chance(0.3)) await store.time.wait(dice.between(100, 3_000));
-        const before = { stored: segments.get(runId), damaged: store.segmentWatch.damagedIn(runId, run.eventCount) };
+        // Whoever knows of no more events than one segment has does not ask for segments.
+        const asks = run.eventCount > (process.ports.eventsPerSegment ?? 0);
+        const damaged = asks ? store.segmentWatch.damagedIn(runId, run.eventCount) : undefined;
+        const before = { stored: segments.get(runId), damaged };
         const reported = store.segmentWatch.reports.length;
         const history = await new HistoryReader(process.ports, () => false).read(run);
         return { run, before, reported, history };
