@@ -40,8 +40,8 @@ export const LOCK_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "creates tasks before the lock around them is regained",
-    file: "replay/ops/task.ts",
-    find: "...(host.regaining ? LATER : {}), ",
+    file: "engine/execute/outside-work.ts",
+    find: "    if (this.#run.machine.regaining) return;\n",
     replace: "",
     caughtBy: "lock-line",
   },
