@@ -128,6 +128,8 @@ export interface WorkloadSettings {
   readonly operatorMs: number;
   /** The same for one who forks runs. */
   readonly forksMs: number;
+  /** How many may be inside of a lock; 0: each request says another number. */
+  readonly lockLimit: number;
 }
 
 export function drawConfiguration(seed: number, kinds: readonly string[]): Configuration {
@@ -155,9 +157,12 @@ export function drawConfiguration(seed: number, kinds: readonly string[]): Confi
     trouble: drawTrouble(dice, harm, leaseMs),
     segments: drawSegments(new Dice(`segments ${seed}`)),
     workload: {
-      ...withTalk(
-        withLater(drawWorkload(dice, kinds, new Dice(`tasks ${seed}`)), new Dice(`later ${seed}`)),
-        new Dice(`talk ${seed}`),
+      ...withLocks(
+        withTalk(
+          withLater(drawWorkload(dice, kinds, new Dice(`tasks ${seed}`)), new Dice(`later ${seed}`)),
+          new Dice(`talk ${seed}`),
+        ),
+        new Dice(`locks ${seed}`),
       ),
       operatorMs: new Dice(`operator ${seed}`).pick([0, 0, 0, 0, 100, 400, 1_500]),
       forksMs: new Dice(`forking ${seed}`).pick([0, 0, 0, 0, 500, 2_000]),
@@ -227,10 +232,13 @@ const TASK_KINDS: readonly string[] = ["task", "approval"];
 const TALK_KINDS: readonly string[] = ["child", "family", "spawn", "post", "notice", "recall", "sequel", "condition"];
 /** Drawn on their own, so that the other draws stay as they were. */
 const LATER_KINDS: readonly string[] = ["handover"];
+const LOCK_KINDS: readonly string[] = ["lock"];
+
+const APART: readonly string[] = [...TASK_KINDS, ...TALK_KINDS, ...LATER_KINDS, ...LOCK_KINDS];
 
 function drawWorkload(dice: Dice, kinds: readonly string[], taskDice: Dice): WorkloadSettings {
   const share = (...shares: number[]): number => dice.pick([0, ...shares]);
-  const others = kinds.filter((kind) => ![...TASK_KINDS, ...TALK_KINDS, ...LATER_KINDS].includes(kind));
+  const others = kinds.filter((kind) => !APART.includes(kind));
   const weights = Object.fromEntries(others.map((kind) => [kind, dice.pick([0, 1, 1, 2, 4])]));
   const tasks = { task: taskDice.pick([0, 2, 5, 12]), approval: taskDice.pick([0, 0, 1, 4]) };
   return {
@@ -248,12 +256,20 @@ function drawWorkload(dice: Dice, kinds: readonly string[], taskDice: Dice): Wor
     talks: false,
     operatorMs: 0,
     forksMs: 0,
+    lockLimit: 0,
   };
 }
 
 function withLater(workload: WorkloadSettings, dice: Dice): WorkloadSettings {
   const weights = Object.fromEntries(LATER_KINDS.map((kind) => [kind, dice.pick([0, 0, 1, 3])]));
   return { ...workload, opWeights: { ...workload.opWeights, ...weights } };
+}
+
+/** In some seeds, runs take locks. */
+function withLocks(workload: WorkloadSettings, dice: Dice): WorkloadSettings {
+  if (!dice.chance(0.4)) return workload;
+  const opWeights = { ...workload.opWeights, lock: dice.pick([2, 5, 12]) };
+  return { ...workload, opWeights, lockLimit: dice.pick([0, 1, 1, 2, 3]) };
 }
 
 /** In some seeds, runs talk to each other and to callers. There are fewer of them: each has children. */

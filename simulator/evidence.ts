@@ -6,6 +6,7 @@ import type { HistoryEvent } from "../packages/holdfast/src/model/event.ts";
 import type { Message } from "../packages/holdfast/src/model/message.ts";
 import type { Run } from "../packages/holdfast/src/model/run.ts";
 import type { Transition } from "../packages/holdfast/src/ports/store.ts";
+import type { LockGrant, LockUse } from "./lock-evidence.ts";
 import type { Birth, DebtFault, EarlyNote, Meddling, OpenDebt, QueryAnswer, UpdateAnswer } from "./talk-evidence.ts";
 import type { Execution, TaskAccount, TaskChange, TokenAnswer } from "./task-evidence.ts";
 import type { Program } from "./workload/program.ts";
@@ -52,6 +53,18 @@ export interface Effect {
   readonly failedAttempts: number;
   /** The run was parked or pausing, according to the store, and the attempt was not about to begin before. */
   readonly paused?: string | undefined;
+  /** The locks that it began inside of; none if its worker had lost the run. */
+  readonly locks?: readonly LockUse[];
+  /** The lock that the run was to regain first, according to the store. */
+  readonly regaining?: string | undefined;
+}
+
+/** A transaction of a step that has committed. */
+export interface Entry {
+  readonly runId: string;
+  readonly op: string;
+  readonly at: number;
+  readonly locks: readonly LockUse[];
 }
 
 /** What workflow code has received from an op. */
@@ -119,7 +132,7 @@ export interface Evidence {
   readonly inboxes?: ReadonlyMap<string, readonly Message[]>;
   readonly effects?: readonly Effect[];
   /** Transactions of steps that have committed, in order. */
-  readonly ledger?: readonly { readonly runId: string; readonly op: string }[];
+  readonly ledger?: readonly Entry[];
   readonly commits?: readonly CommitRecord[];
   readonly acks?: readonly Ack[];
   readonly letters?: readonly Letters[];
@@ -140,6 +153,9 @@ export interface Evidence {
   readonly segmentFaults?: readonly Found[];
   /** What was wrong with schedules, at any time. */
   readonly scheduleFaults?: readonly Found[];
+  /** What was wrong with the lines in front of locks, at any time. */
+  readonly lockFaults?: readonly Found[];
+  readonly lockGrants?: readonly LockGrant[];
   readonly quiet?: Quiet;
   /** Log lines at level error, unhandled rejections, tasks that threw. */
   readonly complaints?: readonly string[];

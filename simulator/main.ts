@@ -38,7 +38,8 @@ async function runSeed(seed: number, options: SimOptions): Promise<Line> {
 }
 
 function wholeTrace({ evidence, trace }: SeedResult): string[] {
-  const names = new Map(evidence.runs.map(({ run }) => [run.runId, run.id]));
+  const runs = [...evidence.runs, ...(evidence.forks?.runs ?? [])];
+  const names = new Map(runs.map(({ run }) => [run.runId, run.id]));
   return trace.about(new Set(names.keys()), names);
 }
 

@@ -1,6 +1,17 @@
 import { jsonCodec } from "../packages/holdfast/src/codec/json-codec.ts";
 import { HoldfastError } from "../packages/holdfast/src/errors/holdfast-error.ts";
 import type { HistoryEvent } from "../packages/holdfast/src/model/event.ts";
+import type { Stage } from "./workload/program.ts";
+
+/** The newest code, or the newest code that still has the retired steps. */
+export const stage = (latest: boolean): Stage => ({
+  generation: 1,
+  retires: latest,
+  flag: () => 0,
+  commit: () => {},
+  ask: (ctx, name) => ctx.step(name, () => undefined),
+  perform: () => new Promise(() => {}),
+});
 
 export function quiet<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});

@@ -23,10 +23,11 @@ import {
   reaches,
   stoppedBy,
 } from "./reference-branches.ts";
-import { Continue, cancellation, decoded, quiet } from "./reference-values.ts";
+import { type TakenLock, withLockIn } from "./reference-locks.ts";
+import { Continue, cancellation, decoded, quiet, stage } from "./reference-values.ts";
 import { withoutForgotten } from "./void-events.ts";
 import { programBody } from "./workload/index.ts";
-import type { Program, ProgramInput, Stage } from "./workload/program.ts";
+import type { Program, ProgramInput } from "./workload/program.ts";
 
 export type Conclusion =
   | { readonly type: "completed"; readonly output: string }
@@ -64,16 +65,6 @@ interface Letter {
   readonly name: string;
   readonly value: unknown;
 }
-
-/** The newest code, or the newest code that still has the retired steps. */
-const stage = (latest: boolean): Stage => ({
-  generation: 1,
-  retires: latest,
-  flag: () => 0,
-  commit: () => {},
-  ask: (ctx, name) => ctx.step(name, () => undefined),
-  perform: () => new Promise(() => {}),
-});
 
 const settle = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));
 
@@ -115,6 +106,7 @@ class ReferenceMachine {
   #taken: { readonly letter: Letter; readonly part: Part }[] = [];
   readonly #handlers = new Map<string, Handle>();
   readonly #kids = new Map<string, Kid>();
+  readonly #locks: TakenLock[] = [];
   #conditions: Condition[] = [];
   #now: number;
 
@@ -166,6 +158,7 @@ class ReferenceMachine {
       case "task_completed":
       case "task_failed":
       case "timer_fired":
+      case "lock_granted":
       case "child_completed":
       case "child_failed":
       case "message_sent":
@@ -196,7 +189,7 @@ class ReferenceMachine {
       wish.reject(this.#otherRunError(event, kid?.identity));
     else if (isFailure(event)) wish.reject(record ? fromErrorRecord(record) : new Error("failed"));
     else if (event.type !== "timer_fired") wish.resolve(decoded(event));
-    else wish.resolve(id.startsWith("until:") ? false : undefined);
+    else wish.resolve(/^(until|lock):/.test(id) ? false : undefined);
     return true;
   }
 
@@ -372,6 +365,7 @@ class ReferenceMachine {
         void this.#handlers.set(name, typeof handler === "function" ? handler : handler.handle),
       until: (isTrue: () => boolean) => this.#until(isTrue, part),
       parallel: (branches: readonly Branch[], options: ParallelOptions) => parallelIn(this, part, branches, options),
+      withLock: withLockIn(this.#locks, part, (name) => this.#wish(`lock:${name}`, part, undefined)),
       race: (branches: readonly Branch[]) => raceIn(this, part, branches),
       uncancelable: (fn: Branch) => this.inside({ parent: part, shielded: true, stopped: undefined }, fn),
       sideEffect: (name: string) => this.#recorded("side_effect", name),

@@ -127,6 +127,7 @@ export class Scenario {
     await this.#time.run(() => this.#isDone() || this.#time.elapsedMs >= limit || this.#exhausted());
     const settled = this.#isDone();
     const quiet = settled ? await this.#watchQuiet() : undefined;
+    this.#store.lockWatch.close(settled);
     this.#listening = false;
     process.off("unhandledRejection", onRejection);
     for (const one of [...this.#workers, ...this.#clients]) one.end();
@@ -355,6 +356,8 @@ export class Scenario {
       meddlings: talkers.meddlings,
       segmentFaults: [...this.#store.segmentWatch.faults, ...this.#auditor.faults],
       scheduleFaults: this.#store.scheduleWatch.faults,
+      lockFaults: this.#store.lockWatch.faults,
+      lockGrants: this.#store.lockWatch.grants,
       operationFaults: [...this.#store.operationWatch.faults, ...this.#operator.faults],
       acks,
       letters,
@@ -373,6 +376,7 @@ export class Scenario {
       queries: talkers.queries.length,
       operations: this.#operator.count,
       fired: this.#store.scheduleWatch.fired,
+      grants: this.#store.lockWatch.grants.length,
       packed: this.#store.segmentWatch.packed,
       harmed: this.#store.segmentWatch.harmed,
       damageReports: this.#store.segmentWatch.reports.length,

@@ -31,7 +31,8 @@ export async function runConfiguration(configuration: Configuration): Promise<Se
 /** A failure for people to read: the seed, the first broken invariant, and what happened to the runs involved. */
 export function describeFailure(result: SeedResult): string {
   const { configuration, violations, evidence, trace } = result;
-  const names = new Map(evidence.runs.map(({ run }) => [run.runId, run.id]));
+  const runs = [...evidence.runs, ...(evidence.forks?.runs ?? [])];
+  const names = new Map(runs.map(({ run }) => [run.runId, run.id]));
   const first = violations[0];
   const involved = new Set(
     violations
@@ -42,7 +43,7 @@ export function describeFailure(result: SeedResult): string {
   const say = ({ checker, runId, text }: Violation): string =>
     `${checker}${runId === undefined ? "" : `: ${names.get(runId)} (${runId})`}: ${text}`;
   const lines = trace.about(involved, names);
-  const histories = evidence.runs
+  const histories = runs
     .filter(({ run }) => involved.has(run.runId))
     .flatMap(({ run, history }) => [
       `history of ${run.id} (${run.workflow}@${run.version}, ${run.status}):`,

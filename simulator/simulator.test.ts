@@ -37,6 +37,7 @@ test("whatever goes wrong, every invariant holds, and everything comes to an end
   expect(total("effects")).toBeGreaterThan(SEEDS * 40);
   expect(total("faults")).toBeGreaterThan(SEEDS * 40);
   expect(total("troubles")).toBeGreaterThan(SEEDS * 2);
+  expect(total("grants")).toBeGreaterThan(SEEDS * 3);
   expect(total("packed")).toBeGreaterThan(SEEDS * 30);
   expect(total("damageReports")).toBeGreaterThan(SEEDS / 2);
 });

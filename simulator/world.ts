@@ -5,17 +5,18 @@ import type { HistoryEvent } from "../packages/holdfast/src/model/event.ts";
 import { endsPause } from "../packages/holdfast/src/model/operator-notes.ts";
 import { askTransaction } from "../packages/holdfast/src/replay/context/run-context.ts";
 import type { Dice } from "./dice.ts";
-import type { Effect } from "./evidence.ts";
+import type { Effect, Entry } from "./evidence.ts";
+import { locksInUse, lockView } from "./lock-evidence.ts";
 import { never, type SimProcess } from "./process.ts";
 import type { SimStore } from "./store/sim-store.ts";
 import type { Trace } from "./trace.ts";
 import { voidEvents } from "./void-events.ts";
-import type { EffectPlan, Seen, Stage } from "./workload/program.ts";
+import type { EffectPlan, InLock, Seen, Stage } from "./workload/program.ts";
 
 export class World {
   readonly effects: Effect[] = [];
   /** Transactions that have committed. */
-  readonly ledger: { readonly runId: string; readonly op: string }[] = [];
+  readonly ledger: Entry[] = [];
   /** What was broken outside works again. */
   mended = false;
   readonly #store: SimStore;
@@ -38,7 +39,7 @@ export class World {
       generation: process.generation,
       retires: process.generation > 0,
       ask: askTransaction,
-      commit: (runId, op) => this.#commit(process, runId, op),
+      commit: (runId, op, seen) => this.#commit(process, runId, op, seen),
       flag: () => this.#dice.int(0, 1_000_000),
       perform: (runId, plan, info, seen) => this.#perform(process, runId, plan, info, seen),
     };
@@ -86,6 +87,8 @@ export class World {
     const trespass = plan.transaction ? undefined : this.#trespass(row, workerId);
     // A worker whose lease was cut short by a clock works from what it knew, and so may repeat what others have done.
     const excused = plan.transaction || (row.heldBy !== workerId && trespass === undefined);
+    // A transaction counts only if it commits: a late copy of the call may begin at any time.
+    const judged = row.heldBy === workerId && !plan.transaction;
     const effect: Effect = {
       at: this.#store.time.elapsedMs,
       process: process.name,
@@ -107,14 +110,19 @@ export class World {
       company: row.alone && row.heldBy === workerId ? process.company(1, 0) : undefined,
       failedAttempts: excused ? attempt - 1 : failedAttempts(events, plan.op, attempt),
       paused: row.heldBy === workerId && !plan.transaction ? pausedState(events, plan.op, attempt) : undefined,
+      locks: judged ? locksInUse(runId, seen.locks ?? [], state.locks.values(), events) : [],
+      regaining: judged ? regained(events, plan.op, seen.rooms ?? []) : undefined,
     };
     this.effects.push(effect);
     this.#note(effect, "begins");
     return effect;
   }
 
-  #commit(process: SimProcess, runId: string, op: string): void {
-    this.ledger.push({ runId, op });
+  #commit(process: SimProcess, runId: string, op: string, seen: Seen): void {
+    const { state } = this.#store.memory;
+    const events = state.events.get(runId) ?? [];
+    const locks = locksInUse(runId, seen.locks ?? [], state.locks.values(), events);
+    this.ledger.push({ runId, op, at: this.#store.time.elapsedMs, locks });
     this.#trace.add(this.#store.time.elapsedMs, process.name, runId, `${op} commits`);
   }
 
@@ -176,6 +184,15 @@ function countFailed(events: readonly HistoryEvent[], op: string): number {
     if (type === "step_attempt_failed" && about === op) failed = meta?.attempt ?? 1;
   }
   return failed;
+}
+
+/**
+ * The lock that nothing of the run may begin without. Compensations are executed without locks; and code that has left a lock
+ * meanwhile, because a timer fired, need not regain it, although its history may not say so yet.
+ */
+function regained(events: readonly HistoryEvent[], op: string, rooms: readonly InLock[]): string | undefined {
+  if (rooms.length === 0 || op.startsWith("compensate:")) return undefined;
+  return lockView(events).lost.find((lost) => rooms.some(({ name }) => `lock:${name}` === lost.replace(/#\d+$/, "")));
 }
 
 /** What history says of a pause. An attempt whose start was recorded before it must follow. */

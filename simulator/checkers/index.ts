@@ -22,6 +22,8 @@ import { heardOut } from "./heard-out.ts";
 import { historyUnbroken } from "./history-unbroken.ts";
 import { holderAppends } from "./holder-appends.ts";
 import { lineage } from "./lineage.ts";
+import { lockLine } from "./lock-line.ts";
+import { lockPlaces } from "./lock-places.ts";
 import { noComplaints } from "./no-complaints.ts";
 import { nothingLost } from "./nothing-lost.ts";
 import { operations } from "./operations.ts";
@@ -84,6 +86,8 @@ export const CHECKERS: readonly Checker[] = [
   patches,
   outputs,
   schedules,
+  lockLine,
+  lockPlaces,
   acknowledged,
   noComplaints,
   nothingLost,

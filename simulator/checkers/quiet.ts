@@ -18,6 +18,8 @@ export const quiet: Checker = {
       // When a limit passes of a task that has ended since.
       "tasks.expired": workers * 3,
       "runs.claim": workers * ((ms / Math.min(fallbackMs, 10_000)) * 1.5 + 3),
+      // Once an hour the leader forgets old workers.
+      "workers.forget": workers * (ms / 3_600_000 + 1),
       // A look for batches, once a minute.
       "runs.count": workers * (ms / 60_000 + 1),
     };

@@ -1,3 +1,4 @@
+import type { HistoryEvent } from "../../packages/holdfast/src/model/event.ts";
 import type { Checker, Evidence, Found, RunEvidence } from "../evidence.ts";
 
 /**
@@ -16,7 +17,7 @@ function inHistory({ run, history }: RunEvidence): Found[] {
   const { runId } = run;
   const due = new Map<string, number>();
   return history.flatMap(({ type, op, at, meta }): Found[] => {
-    if (type === "timer_created") due.set(op as string, meta?.fireAt ?? 0);
+    if (createsTimer(type, meta)) due.set(op as string, meta?.fireAt ?? 0);
     if (type === "timer_fired" && at < (due.get(op as string) ?? 0))
       return [{ runId, text: `timer "${op}" fired at ${at}, due at ${due.get(op as string)}` }];
     if (type === "timer_fired" && !due.has(op as string))
@@ -27,6 +28,10 @@ function inHistory({ run, history }: RunEvidence): Found[] {
   });
 }
 
+function createsTimer(type: HistoryEvent["type"], meta: HistoryEvent["meta"]): boolean {
+  return type === "timer_created" || (type === "lock_requested" && meta?.fireAt !== undefined);
+}
+
 /** The store's clock says when the record of a timer was really stored, whatever time the worker assumed. */
 function inTheStore({ commits = [] }: Evidence): Found[] {
   const found: Found[] = [];
@@ -35,7 +40,7 @@ function inTheStore({ commits = [] }: Evidence): Found[] {
     if (!applied) continue;
     for (const { type, op, meta } of events) {
       const timer = `${runId} ${op}`;
-      if (type === "timer_created") due.set(timer, meta?.fireAt ?? 0);
+      if (createsTimer(type, meta)) due.set(timer, meta?.fireAt ?? 0);
       const dueAt = due.get(timer) ?? 0;
       if (type === "timer_fired" && dueAt > storeAt + ESTIMATE_MS)
         found.push({ runId, text: `timer "${op}", due at ${dueAt}, was written at ${storeAt}` });

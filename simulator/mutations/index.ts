@@ -1,4 +1,5 @@
 import { ENGINE_MUTATIONS } from "./engine-mutations.ts";
+import { LOCK_MUTATIONS } from "./lock-mutations.ts";
 import type { Mutation } from "./mutation.ts";
 import { OPERATION_MUTATIONS } from "./operation-mutations.ts";
 import { REPLAY_MUTATIONS } from "./replay-mutations.ts";
@@ -17,4 +18,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...OPERATION_MUTATIONS,
   ...SCHEDULE_MUTATIONS,
   ...SEGMENT_MUTATIONS,
+  ...LOCK_MUTATIONS,
 ];

@@ -18,6 +18,8 @@ import type {
   FinishOutcome,
   FinishTasksParams,
   FinishTasksResult,
+  PassLocksParams,
+  PassLocksResult,
   PauseOutcome,
   PutScheduleOutcome,
   PutSchedulesParams,
@@ -30,6 +32,7 @@ import { type SimTime, START_MS } from "../clock.ts";
 import type { StoreSettings } from "../configuration.ts";
 import type { Dice } from "../dice.ts";
 import type { Trace } from "../trace.ts";
+import { LockWatch } from "./lock-watch.ts";
 import { OperationWatch } from "./operation-watch.ts";
 import { Recorder } from "./recorder.ts";
 import { ScheduleWatch } from "./schedule-watch.ts";
@@ -58,6 +61,7 @@ const LOCKING: readonly StoreMethod[] = [
   "tasks.finish",
   "tasks.cancel",
   "schedules.putIfRevision",
+  "locks.pass",
 ];
 
 export class SimStore {
@@ -68,6 +72,7 @@ export class SimStore {
   readonly operationWatch: OperationWatch;
   readonly scheduleWatch: ScheduleWatch;
   readonly segmentWatch: SegmentWatch;
+  readonly lockWatch: LockWatch;
   readonly time: SimTime;
   readonly dice: Dice;
   readonly trace: Trace;
@@ -102,6 +107,7 @@ export class SimStore {
     this.operationWatch = new OperationWatch(this.memory.state);
     this.scheduleWatch = new ScheduleWatch(this.memory.state);
     this.segmentWatch = new SegmentWatch(this.memory.state, trace);
+    this.lockWatch = new LockWatch(this.memory.state, trace);
   }
 
   now(): number {
@@ -151,6 +157,7 @@ export class SimStore {
     this.taskWatch.note(this.time.elapsedMs, this.now(), who, method, params);
     this.talkWatch.note(this.time.elapsedMs, who, method, params);
     this.operationWatch.note(method);
+    this.lockWatch.note(this.time.elapsedMs, who, method, params);
     this.segmentWatch.note(this.time.elapsedMs, who, method);
     // Only the work inside a transaction may fail.
     answer.catch((error: unknown) => {
@@ -169,6 +176,7 @@ export class SimStore {
       return Promise.resolve({ outcomes });
     }
     if (method === "schedules.putIfRevision") return this.#putSome(who, params as PutSchedulesParams);
+    if (method === "locks.pass") return Promise.resolve(passNothing(params as PassLocksParams));
     if (method === "runs.pauseIfIdle") return Promise.resolve({ outcome: "busy" } satisfies PauseOutcome);
     const { runs } = params as TerminateRunsParams;
     const busy: TerminateOutcome = { outcome: "busy", runId: null, status: null };
@@ -211,6 +219,10 @@ export class SimStore {
     const busy: FinishOutcome = { outcome: "busy" };
     return { ...result, outcomes: locked.map((is) => (is ? busy : (outcomes.shift() as FinishOutcome))) };
   }
+}
+
+function passNothing({ asks, givenBackBy }: PassLocksParams): PassLocksResult {
+  return { answers: asks.map(() => ({ outcome: "busy", fence: null })), passed: givenBackBy.map(() => false) };
 }
 
 export function unavailable(): HoldfastError {

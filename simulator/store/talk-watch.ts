@@ -188,6 +188,10 @@ export class TalkWatch {
       const left = receivers.find((to) => !this.#isTold(to, endMessageId(end, to)) && !this.#hasRecorded(to, end));
       return left && `"${left.op}" of ${left.runId} was not told`;
     }
+    if (kind === "lock") {
+      const left = [...this.#state.locks.values()].find((lock) => lock.runId === runId && lock.givenBack);
+      return left && `nobody was passed "${left.op}" (${left.seq})`;
+    }
     const left = (this.#waiting.get(runId) ?? []).find(
       ({ to, messageId }) => !this.#isTold(to, replyMessageId(runId, messageId)),
     );

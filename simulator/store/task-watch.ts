@@ -163,7 +163,8 @@ function pendingTasks(events: readonly HistoryEvent[]): ReadonlyMap<string, numb
   const tasks = new Set<string | null>();
   for (const { type, op, seq, meta } of events) {
     if (type === "task_scheduled") tasks.add(op);
-    if (type === "op_rescheduled" && !tasks.has(op)) continue; // a child
+    if (type === "op_rescheduled" && !tasks.has(op)) continue; // a child, or a lock
+    if (meta?.later) continue; // it is scheduled when the run has regained its locks
     if (type === "task_scheduled" || type === "op_rescheduled") pending.set(op as string, seq);
     else if (type === "task_completed" || type === "task_failed" || type === "op_canceled")
       pending.delete(op as string);

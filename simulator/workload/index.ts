@@ -13,6 +13,7 @@ import { failure } from "./failure.ts";
 import { family } from "./family.ts";
 import { handover } from "./handover.ts";
 import { hearOut } from "./last-words.ts";
+import { lock } from "./lock.ts";
 import { mailbox } from "./mailbox.ts";
 import { once } from "./once.ts";
 import { parallel, runChain } from "./parallel.ts";
@@ -64,6 +65,7 @@ const KINDS: ReadonlyMap<string, OpKind<never>> = new Map<string, OpKind<never>>
     sequel,
     condition,
     handover,
+    lock,
   ].map((kind) => [kind.kind, kind as OpKind<never>]),
 );
 
@@ -79,6 +81,16 @@ function settingsOfChild(settings: WorkloadSettings): WorkloadSettings {
   return { ...settings, opsMax: 4, opWeights };
 }
 
+/** A run that holds a lock waits for nobody who may want it. */
+function settingsInLock(settings: WorkloadSettings): WorkloadSettings {
+  const none = { family: 0, spawn: 0, post: 0, notice: 0, recall: 0, sequel: 0, condition: 0 };
+  return { ...settings, opWeights: { ...settings.opWeights, ...none } };
+}
+
+function withoutLocks(settings: WorkloadSettings): WorkloadSettings {
+  return { ...settings, opWeights: { ...settings.opWeights, lock: 0 } };
+}
+
 export function drawProgram(seed: string, name: string, version: string, settings: WorkloadSettings): Program {
   const dice = new Dice(`program ${seed} ${name} ${version}`);
   const signals: { name: string; must: boolean }[] = [];
@@ -91,12 +103,13 @@ export function drawProgram(seed: string, name: string, version: string, setting
     drawn: 0,
     races: false,
   };
-  const drawNodes = (least: number, most: number, depth: number): Node[] => {
+  const drawNodes = (least: number, most: number, depth: number, lockRank = 0): Node[] => {
+    const { opWeights } = lockRank > 0 ? settingsInLock(settings) : settings;
     const drawn: Node[] = [];
     const wanted = dice.int(least, most);
     for (let tries = 0; drawn.length < wanted && tries < 8 && left.ops > 0; tries++) {
-      const kind = KINDS.get(dice.weighted(settings.opWeights) ?? "step");
-      const node = kind?.draw(draftAt(depth));
+      const kind = KINDS.get(dice.weighted(opWeights) ?? "step");
+      const node = kind?.draw(draftAt(depth, lockRank));
       if (!node) continue;
       left.ops -= 1;
       left.drawn += 1;
@@ -104,16 +117,18 @@ export function drawProgram(seed: string, name: string, version: string, setting
     }
     return drawn;
   };
-  const draftAt = (depth: number): Draft => ({
+  const draftAt = (depth: number, lockRank: number): Draft => ({
     dice,
     settings,
+    lockRank,
     onTrunk: depth === 0,
     isFirst: left.drawn === 0 && depth === 0,
     useRace: () => {
       left.races = true;
     },
     name: (prefix) => `${prefix}${++left.names}`,
-    nodes: (least, most) => (depth >= DEPTH_MAX ? [] : drawNodes(least, most, depth + 1)),
+    nodes: (least, most) => (depth >= DEPTH_MAX ? [] : drawNodes(least, most, depth + 1, lockRank)),
+    nodesInLock: (rank, least, most) => (depth >= DEPTH_MAX ? [] : drawNodes(least, most, depth + 1, rank)),
     signal: (signal, must) => void signals.push({ name: signal, must }),
     letters: (count) => {
       left.letters += count;
@@ -121,7 +136,9 @@ export function drawProgram(seed: string, name: string, version: string, setting
     child: (prefix) => {
       if (offspring.length >= (CHILDREN_MAX[level] ?? 0)) return undefined;
       const own = `${name}${version === "1" ? "" : `v${version}`}.${prefix}${++left.names}`;
-      offspring.push(drawProgram(seed, own, "1", settingsOfChild(settings)));
+      const ofChild = settingsOfChild(settings);
+      const given = lockRank > 0 ? settingsInLock(withoutLocks(ofChild)) : ofChild;
+      offspring.push(drawProgram(seed, own, "1", given));
       return own;
     },
   });
@@ -148,7 +165,17 @@ export function programBody(program: Program, stage: Stage): (ctx: Context, inpu
   return async (ctx, input) => {
     const sights: Sight[] = [];
     const rank = input.rank ?? (Number(/^run(\d+)$/.exec(ctx.info.id)?.[1]) || 0);
-    const site: Site = { ctx, stage, sights, shielded: false, rank, talk: new Talk(), run: runNode };
+    const site: Site = {
+      ctx,
+      stage,
+      sights,
+      shielded: false,
+      rank,
+      talk: new Talk(),
+      locks: [],
+      rooms: [],
+      run: runNode,
+    };
     if (program.talks) register(ctx, site);
     const results = await runChain(program.body, site);
     if (input.hop < program.hops) ctx.continueAsNew({ ...input, hop: input.hop + 1 });

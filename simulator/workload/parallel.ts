@@ -8,12 +8,17 @@ interface ParallelNode {
   readonly limit: number | undefined;
 }
 
-/** Branches that run side by side. */
+/**
+ * Branches that run side by side. A run that is retried regains the locks of all its branches before anything starts, so that two of
+ * them can wait for each other: where several branches take locks, runs are not retried as a whole (FOUND.md).
+ */
 export const parallel: OpKind<ParallelNode> = {
   kind: "parallel",
-  draw({ dice, nodes }) {
+  draw(draft) {
+    const { dice, nodes } = draft;
     const branches = Array.from({ length: dice.int(2, 4) }, () => nodes(1, 2)).filter((branch) => branch.length > 0);
     if (branches.length < 2) return undefined;
+    if (branches.filter((branch) => JSON.stringify(branch).includes('"kind":"lock"')).length > 1) draft.useRace();
     const mode = dice.pick(["fail-fast", "collect-all", "native"] as const);
     return { kind: "parallel", branches, mode, limit: dice.chance(0.2) ? 1 : undefined };
   },

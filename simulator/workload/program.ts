@@ -4,7 +4,7 @@
  */
 import { isHoldfastError } from "../../packages/holdfast/src/errors/holdfast-error.ts";
 import { isOfOtherRun } from "../../packages/holdfast/src/errors/run-errors.ts";
-import type { Context } from "../../packages/holdfast/src/replay/context/context.ts";
+import type { Context, HeldLock } from "../../packages/holdfast/src/replay/context/context.ts";
 import type { askTransaction } from "../../packages/holdfast/src/replay/context/run-context.ts";
 import type { StepInfo } from "../../packages/holdfast/src/replay/ops/step-options.ts";
 import type { WorkloadSettings } from "../configuration.ts";
@@ -76,6 +76,16 @@ export interface EffectPlan {
 export interface Seen {
   readonly seq: number;
   readonly sights: readonly Sight[];
+  /** Those that it was inside of. */
+  readonly locks?: readonly InLock[];
+  /** Those that any code of the run is inside of, now. */
+  readonly rooms?: readonly InLock[];
+}
+
+/** A lock that code is inside of. */
+export interface InLock {
+  readonly name: string;
+  readonly held: HeldLock;
 }
 
 /** The process that runs a workflow, as its steps see it. */
@@ -91,7 +101,7 @@ export interface Stage {
     seen: Seen,
   ): Promise<string> | string;
   /** Reports that a transaction of the op has committed. */
-  commit(runId: string, op: string): void;
+  commit(runId: string, op: string, seen: Seen): void;
   /** How to request a transaction step. */
   readonly ask: typeof askTransaction;
   /** A value from outside. */
@@ -108,6 +118,10 @@ export interface Site {
   /** Its place among the planned runs, or that of the one it comes from. */
   readonly rank: number;
   readonly talk: Talk;
+  /** Those that the code is inside of, outermost first. */
+  readonly locks: readonly InLock[];
+  /** Those that any code of the run is inside of; one list for the whole run. */
+  readonly rooms: InLock[];
   run(node: Node, site: Site): Promise<unknown>;
 }
 
@@ -119,6 +133,10 @@ export interface Draft {
   name(prefix: string): string;
   /** Further ops, one level deeper; at least `least`, unless the budget is used up. */
   nodes(least: number, most: number): readonly Node[];
+  /** The same inside of a lock. There only locks of a higher rank fit, and nothing that waits for runs that may want the lock. */
+  nodesInLock(rank: number, least: number, most: number): readonly Node[];
+  /** The rank of the innermost lock around the op; 0 outside. */
+  readonly lockRank: number;
   /** The workflow waits for this signal. */
   signal(name: string, must: boolean): void;
   letters(count: number): void;
@@ -128,7 +146,7 @@ export interface Draft {
   readonly isFirst: boolean;
   /** A workflow that only this op starts; undefined where no further one is wanted. */
   child(prefix: string): string | undefined;
-  /** Declares that the workflow has a race: its runs are not retried as a whole (FOUND.md). */
+  /** Declares that the workflow has a race, or locks in several branches: its runs are not retried as a whole (FOUND.md). */
   useRace(): void;
 }
 
@@ -140,7 +158,7 @@ export interface OpKind<N extends Node = Node> {
 }
 
 export function seenAt(site: Site): Seen {
-  return { seq: site.ctx.info.historyLength, sights: [...site.sights] };
+  return { seq: site.ctx.info.historyLength, sights: [...site.sights], locks: site.locks, rooms: site.rooms };
 }
 
 /** Records what an op returned to the code. */

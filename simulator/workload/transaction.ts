@@ -26,7 +26,7 @@ export const transaction: OpKind<TransactionNode> = {
     const seen = seenAt(site);
     const { runId } = site.ctx.info;
     const fn = (tx: MemoryTransaction, info: StepInfo): Promise<string> | string => {
-      tx.onCommit(() => site.stage.commit(runId, plan.op));
+      tx.onCommit(() => site.stage.commit(runId, plan.op, seen));
       return site.stage.perform(runId, plan, info, seen);
     };
     const options = {

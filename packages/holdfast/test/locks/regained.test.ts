@@ -75,6 +75,30 @@ describe("a lock is regained before anything starts", () => {
     expect(room).toMatchObject({ most: 1, visits: ["careful", "visitor", "careful"] });
   });
 
+  test("the outer one first: whoever takes two locks in the same order never waits in a circle", async () => {
+    let fails = true;
+    const both = workflow("both", (ctx: Context) =>
+      ctx.withLock("outer", async () => {
+        await ctx.sleep("on the way", "1 hour");
+        return ctx.withLock("inner", () =>
+          ctx.step("work", () => (fails ? Promise.reject(new Error("not yet")) : ctx.info.id), { retry: "none" }),
+        );
+      }),
+    );
+    const world = openWorld();
+    const client = world.client();
+    await world.worker(client, { workflows: [both], cacheSize: 0 });
+    const run = await client.start(both, undefined, { id: "retried" });
+    await expect(world.result(run)).rejects.toMatchObject({ code: "run_failed" });
+    fails = false;
+    const other = await client.start(both, undefined, { id: "other" });
+    await world.clock.advance("1 minute");
+    await run.retry();
+    await world.clock.advance("2 hours");
+    expect(await Promise.all([run, other].map((one) => one.status()))).toEqual(["completed", "completed"]);
+    expect(world.store.state.locks.size).toBe(0);
+  });
+
   test("in a fork whose cut is inside, also while the origin holds it", async () => {
     const room = new LockedRoom();
     const visit = workflow("visit", (ctx: Context) => room.visit(ctx, {}, "1 hour"));

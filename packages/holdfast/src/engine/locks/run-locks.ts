@@ -40,10 +40,15 @@ export class RunLocks {
   /** Everything has been delivered: what the store has given away is requested again, and what is in line is asked about. */
   attend(written: Written): void {
     const { machine } = this.#run;
+    for (let lost = this.#nextLost(); lost; lost = this.#nextLost()) this.#requestAgain(lost);
     for (const lock of machine.locks.active()) {
-      if (lock.lost && !machine.compensating) this.#requestAgain(lock);
       if (this.#isToAsk(lock) && lock.seq <= written.durableSeq && this.#host.lease.active()) void this.#ask(lock);
     }
+  }
+
+  #nextLost(): LockWork | undefined {
+    const { machine } = this.#run;
+    return machine.compensating ? undefined : machine.locks.nextLost();
   }
 
   #requestAgain({ op, limit }: LockWork): void {
@@ -76,7 +81,8 @@ export class RunLocks {
 
   /** Whether the run stays here, because a question is not answered yet or is still to be asked. */
   holding(): boolean {
-    return this.#asking > 0 || this.#run.machine.locks.active().some((lock) => lock.lost || this.#isToAsk(lock));
+    if (this.#asking > 0 || this.#nextLost()) return true;
+    return this.#run.machine.locks.active().some((lock) => this.#isToAsk(lock));
   }
 
   get calling(): boolean {

@@ -15,6 +15,8 @@ export interface LocksOfRun {
   active(): readonly LockWork[];
   /** The one that the op has requested. */
   get(op: string | null): LockWork | undefined;
+  /** The one that is to be requested again now. */
+  nextLost(): LockWork | undefined;
   /** Requests that a try has made which was taken back, by seq: the store may still have them. */
   takeStrays(): readonly number[];
 }
@@ -46,6 +48,17 @@ export class LockTable implements LocksOfRun {
 
   active(): LockWork[] {
     return [...this.#active.values()];
+  }
+
+  /**
+   * Those that the code is inside of are regained one after the other, in the order in which it went in: a run that had an inner lock
+   * before the outer one could wait in a circle with another that takes them in the right order.
+   */
+  nextLost(): LockWork | undefined {
+    const active = this.active();
+    const missing = active.find(({ entered, held }) => entered && !held);
+    if (missing) return missing.lost ? missing : undefined;
+    return active.find(({ lost }) => lost);
   }
 
   /** Whether the code is inside of a lock that it does not hold at the moment. */
