@@ -73,11 +73,4 @@ export const LOCK_MUTATIONS: readonly Mutation[] = [
     replace: "    state.newestFence += asks.length > 0 ? 1 : 0;\n",
     caughtBy: "lock-line",
   },
-  {
-    name: "tells only a worker that has lost the run that its lock is granted",
-    file: "memory/locks/lock-state.ts",
-    find: " && ask.epoch === row.epoch);",
-    replace: ");",
-    caughtBy: "nothing-lost",
-  },
 ];
