@@ -8,7 +8,7 @@ test("a run that is gone has no lane, and leaves the lanes of its neighbors in t
   await database.sql(`set search_path = "${database.schema}"`);
   const lanesOf = async (namespaces: readonly (string | null)[], workflows: readonly string[]) => {
     const same = (value: unknown) => workflows.map(() => value);
-    const [row] = await database.sql(`select ${database.name("lanes_of")}($1, $2, $3, $4, $5) as lanes`, [
+    const [row] = await database.sql(`select o_lanes as lanes from ${database.name("lanes_of")}($1, $2, $3, $4, $5)`, [
       ...[namespaces, same("default"), workflows, same("1"), same(0)],
     ]);
     return row?.["lanes"];
