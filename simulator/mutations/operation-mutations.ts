@@ -23,13 +23,6 @@ export const OPERATION_MUTATIONS: readonly Mutation[] = [
     caughtBy: "operations",
   },
   {
-    name: "delivers a pause that was for an earlier epoch of the run",
-    file: "model/decisions/delivery.ts",
-    find: "run.epoch !== epoch ||",
-    replace: "",
-    caughtBy: "operations",
-  },
-  {
     name: "begins new attempts in a run that is pausing",
     file: "engine/steps/step-board.ts",
     find: "this.#machine.pausing || this.#machine.regaining",
