@@ -1,13 +1,11 @@
 /** Real worker processes that are killed while their runs are in a queue with limits and wait for places in it, on both stores. */
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import process from "node:process";
-import { createInterface } from "node:readline";
 import { type Client, connect, silentLogger } from "holdfast";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { KilledFleet } from "./killed-fleet.ts";
 import { stayWorkflow } from "./limits-workflow.ts";
 import { openStage, type Stage } from "./stage.ts";
 import { bundleProgram, type WorkerBundle } from "./worker-bundle.ts";
@@ -24,73 +22,11 @@ const PAUSE_MAX = 8;
 const PATIENCE_MS = 90_000;
 const KEYS = ["a", "b"];
 
-const children = new Set<ChildProcess>();
 let program: WorkerBundle;
 let stage: Stage;
 let hf: Client;
 let effectsFile: string;
-let effects: number;
-let onEffect: () => void;
-
-/** Resolves when it is ready. Its effects are counted. */
-async function startWorker(): Promise<ChildProcess> {
-  const { url, schema = "" } = stage.place;
-  const args = [program.file, url, schema, effectsFile];
-  const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
-  children.add(child);
-  await new Promise<void>((resolve, reject) => {
-    child.once("exit", () => reject(new Error("a worker process ended before it was ready")));
-    createInterface({ input: child.stdout }).on("line", (line) => {
-      if (line === "ready") return resolve();
-      effects += 1;
-      onEffect();
-    });
-  });
-  return child;
-}
-
-async function kill(child: ChildProcess): Promise<void> {
-  // One that has ended by itself is an error, and never emits another exit.
-  expect([child.exitCode, child.signalCode]).toEqual([null, null]);
-  const exit = once(child, "exit");
-  child.kill("SIGKILL");
-  await exit;
-  children.delete(child);
-}
-
-function untilEffects(count: number): Promise<void> {
-  return new Promise((resolve) => {
-    onEffect = () => void (effects >= count && resolve());
-    onEffect();
-  });
-}
-
-/**
- * Kills workers at random, each time after a random number of effects of all of them, and has others start meanwhile. All kills come
- * before the work is done, because there are more effects.
- */
-async function killAtRandom(done: Promise<unknown>): Promise<void> {
-  const ready: ChildProcess[] = [];
-  const starts = new Set<Promise<unknown>>();
-  const begin = (): void => {
-    const start: Promise<unknown> = startWorker().then((child) => starts.delete(start) && ready.push(child));
-    starts.add(start);
-  };
-  for (let i = 0; i < WORKERS; i++) begin();
-  for (let i = 0; i < KILLS; i++) {
-    // A run that fails ends the test.
-    await Promise.race([untilEffects(effects + 1 + dice(PAUSE_MAX)), done]);
-    if (ready.length === 0) await Promise.race(starts);
-    const [victim] = ready.splice(dice(ready.length), 1);
-    await kill(victim as ChildProcess);
-    begin();
-  }
-  await Promise.all(starts);
-}
-
-function dice(sides: number): number {
-  return Math.floor(Math.random() * sides);
-}
+let fleet: KilledFleet;
 
 interface Line {
   readonly key: string;
@@ -125,15 +61,14 @@ describe.each([
     if (url() === "") throw new Error("HOLDFAST_TEST_POSTGRES_URL is not set; run the tests with npm test");
     stage = await openStage(url());
     effectsFile = path.join(stage.folder, "effects.txt");
-    effects = 0;
-    onEffect = () => {};
-    const { schema } = stage.place;
-    hf = await connect(stage.place.url, { logger: silentLogger, ...(schema === undefined ? {} : { schema }) });
+    const { url: place, schema } = stage.place;
+    const args = [program.file, place, schema ?? "", effectsFile];
+    fleet = new KilledFleet({ args, workers: WORKERS, kills: KILLS, pauseMax: PAUSE_MAX });
+    hf = await connect(place, { logger: silentLogger, ...(schema === undefined ? {} : { schema }) });
   });
 
   afterEach(async () => {
-    for (const child of children) child.kill("SIGKILL");
-    children.clear();
+    fleet.end();
     await hf.close();
     await stage.remove();
   });
@@ -147,7 +82,7 @@ describe.each([
       for (let i = 0; i < RUNS; i++)
         for (const key of KEYS) runs.push(await hf.start(stay, key, { id: `${key}-${i}`, key }));
       const done = Promise.all(runs.map((run) => run.result()));
-      await killAtRandom(done);
+      await fleet.killAtRandom(done);
       expect(new Set(await done)).toEqual(new Set(["done"]));
       const lines = readLines();
       expect(Math.max(...inside(lines))).toBeLessThanOrEqual(LIMIT_OF_ALL);
