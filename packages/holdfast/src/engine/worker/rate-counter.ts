@@ -19,6 +19,8 @@ interface RateCounterParams {
 export class RateCounter {
   readonly #params: RateCounterParams;
   #counts = new Map<string, Counts>();
+  /** Of each workflow, what is counted in now. */
+  #last = new Map<string, Counts>();
   /** Under way, or to be repeated unchanged. */
   #sent: AddRatesParams | undefined;
   #busy = false;
@@ -56,6 +58,7 @@ export class RateCounter {
       this.#no += 1;
       this.#sent = { namespace, workerId, no: this.#no, rates: [...this.#counts.values()] };
       this.#counts = new Map();
+      this.#last = new Map();
     }
     if (!this.#sent) return;
     this.#busy = true;
@@ -75,12 +78,13 @@ export class RateCounter {
   #of(workflow: string): Counts {
     const now = this.#params.storeTime.now();
     const from = now - (now % RATE_GRAIN_MS);
+    // Nearly always that of the run before: nothing is made for it.
+    const last = this.#last.get(workflow);
+    if (last?.from === from) return last;
     const key = `${from} ${workflow}`;
-    let counts = this.#counts.get(key);
-    if (!counts) {
-      counts = { from, workflow, started: 0, ended: 0, failed: 0, retried: 0 };
-      this.#counts.set(key, counts);
-    }
+    const counts = this.#counts.get(key) ?? { from, workflow, started: 0, ended: 0, failed: 0, retried: 0 };
+    this.#counts.set(key, counts);
+    this.#last.set(workflow, counts);
     return counts;
   }
 }
