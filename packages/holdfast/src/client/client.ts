@@ -156,7 +156,7 @@ export class Client {
   }
 
   async #send(run: NewRun, options: StartOptions, workflow: AnyWorkflow | string): Promise<RunHandle<never>> {
-    const outcome = (await debounced(this.#core, run, options)) ?? (await this.#start(run, options));
+    const outcome = await (debounced(this.#core, run, options) ?? this.#start(run, options));
     return this.#handleFor(outcome, workflow);
   }
 

@@ -6,25 +6,23 @@ import type { ClientCore } from "./client-core.ts";
 import type { DebounceOptions, StartOptions } from "./client-options.ts";
 import { requireRoom, startOf } from "./new-run.ts";
 
+type Debounced = StartOptions & { readonly debounce: DebounceOptions };
+
 /** What decides about a run in another way. */
 const EXCLUDED = ["id", "startAt", "delay", "ifRunning", "ifClosed"] as const;
 
-/** Starts the run, or changes the one that waits for its key. Undefined if the options do not ask for that. */
-export async function debounced(
-  core: ClientCore,
-  run: NewRun,
-  options: StartOptions,
-): Promise<StartOutcome | undefined> {
-  if (!options.debounce) return undefined;
-  const params = paramsOf(core, run, { ...options, debounce: options.debounce });
+/** Starts the run, or changes the one that waits for its key. Undefined, without a promise, if the options do not ask for that. */
+export function debounced(core: ClientCore, run: NewRun, options: StartOptions): Promise<StartOutcome> | undefined {
+  const { debounce } = options;
+  return debounce && start(core, run, { ...options, debounce });
+}
+
+async function start(core: ClientCore, run: NewRun, options: Debounced): Promise<StartOutcome> {
+  const params = paramsOf(core, run, options);
   return requireRoom(run, await core.untilNotBusy((store) => store.runs.debounce(params)));
 }
 
-function paramsOf(
-  core: ClientCore,
-  run: NewRun,
-  options: StartOptions & { readonly debounce: DebounceOptions },
-): DebounceParams {
+function paramsOf(core: ClientCore, run: NewRun, options: Debounced): DebounceParams {
   const where = `start of workflow "${run.workflow}"`;
   const { debounce } = options;
   const other = EXCLUDED.find((option) => options[option] !== undefined);
