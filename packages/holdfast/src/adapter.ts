@@ -3,7 +3,13 @@ export type { Client } from "./client/client.ts";
 export type { ClientInTransaction, JoinedCalls } from "./client/client-in-transaction.ts";
 export { clientInTransaction } from "./client/in-transaction.ts";
 export { HoldfastError, type HoldfastErrorOptions, isHoldfastError } from "./errors/holdfast-error.ts";
-export { invalidOption, type OptionCheck, objectWith } from "./errors/option-checks.ts";
+export {
+  checkOptions,
+  invalidOption,
+  type OptionCheck,
+  type OptionChecks,
+  objectWith,
+} from "./errors/option-checks.ts";
 export {
   hasCredentials,
   readServerUrl,

@@ -125,6 +125,7 @@ export type { ClosedStatus, OpenStatus, RunStatus } from "./model/run.ts";
 export type { OverlapPolicy, ScheduleDecision } from "./model/schedule.ts";
 export type { Stored, Synchronous } from "./model/stored.ts";
 export type { TaskFailure, TaskSpec, TaskStatus } from "./model/task.ts";
+export type { TraceHeaders } from "./model/trace-context.ts";
 export type { VersionRow } from "./model/version-row.ts";
 export type { WorkerAbout, WorkerLoad, WorkerMoment, WorkerRow, WorkerStatus } from "./model/worker-row.ts";
 export type { Codec } from "./ports/codec.ts";
@@ -138,6 +139,7 @@ export {
   LEVEL_METRICS,
   type LevelMetric,
   type MetricAbout,
+  type SignalAbout,
   type Span,
   type SpanAbout,
   type StartAbout,

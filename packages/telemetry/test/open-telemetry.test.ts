@@ -14,7 +14,16 @@ import {
   type Sampler,
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
-import { type Client, connect, RetryableError, signal, silentLogger, task, workflow } from "holdfast";
+import {
+  type Client,
+  connect,
+  RetryableError,
+  signal,
+  silentLogger,
+  type TraceHeaders,
+  task,
+  workflow,
+} from "holdfast";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { openTelemetry } from "../src/index.ts";
 
@@ -238,4 +247,125 @@ test("metrics reach the meter provider, in seconds", async () => {
     dataPoints: [{ value: { count: 1, buckets: { boundaries: expect.arrayContaining([0.001, 3_600]) } } }],
   });
   expect(found("holdfast.runs_held")?.dataPoints).toMatchObject([{ value: 0, attributes: { worker: "w" } }]);
+});
+
+/** The links of a span, as what they are and where they lead. */
+function linksOf(span: ReadableSpan | undefined) {
+  return span?.links.map(({ context: { traceId, spanId }, attributes }) => ({ traceId, spanId, ...attributes }));
+}
+
+test("a signal links the stretch that receives it to whoever has sent it", async () => {
+  const { telemetry, tracer, tree, named } = openTracing();
+  const go = signal("go");
+  const waiting = workflow("waiting", async (ctx) => void (await ctx.receive(go)));
+  const hf = await open("memory:", { telemetry });
+  await hf.worker({ workflows: [waiting] }).start();
+  const run = await hf.start(waiting, undefined, { id: "w" });
+  await tracer.startActiveSpan("POST /go", async (request) => {
+    await run.signal(go, undefined);
+    request.end();
+  });
+  await run.result();
+  await hf.close();
+  const [sent] = named("signal go");
+  const { traceId, spanId } = sent?.spanContext() ?? {};
+  expect(tree()).toContain("POST /go > signal go");
+  expect(sent?.attributes).toMatchObject({ "holdfast.signal": "go", "holdfast.to": "w" });
+  expect(linksOf(named("run waiting").at(-1))).toEqual([
+    { traceId, spanId, "holdfast.link": "signal", "holdfast.signal": "go" },
+  ]);
+});
+
+test("a signal that is sent in no trace has no span", async () => {
+  const { telemetry, spans } = openTracing();
+  const go = signal("go");
+  const waiting = workflow("waiting", async (ctx) => void (await ctx.receive(go)));
+  const hf = await open("memory:", { telemetry });
+  await hf.worker({ workflows: [waiting] }).start();
+  const run = await hf.start(waiting, undefined, { id: "w" });
+  await run.signal(go, undefined);
+  await run.result();
+  await hf.close();
+  expect(new Set(spans().map(({ name }) => name))).toEqual(new Set(["start waiting", "run waiting"]));
+  expect(spans().flatMap(({ links }) => links)).toEqual([]);
+});
+
+test("a run that continues another begins a trace, linked to the first, whatever is active on the worker", async () => {
+  const { telemetry, tracer, named, traces } = openTracing();
+  const twice = workflow(
+    "twice",
+    async (ctx, left: number): Promise<string> => (left === 0 ? "done" : ctx.continueAsNew(left - 1)),
+  );
+  const hf = await open("memory:", { telemetry });
+  await tracer.startActiveSpan("boot", async (boot) => {
+    await hf.worker({ workflows: [twice] }).start();
+    boot.end();
+  });
+  expect(await hf.run(twice, 1)).toBe("done");
+  await hf.close();
+  const [first, second] = named("start twice");
+  const { traceId, spanId } = first?.spanContext() ?? {};
+  expect(second?.parentSpanContext).toBeUndefined();
+  expect(linksOf(second)).toEqual([{ traceId, spanId, "holdfast.link": "continuation" }]);
+  const [, run] = named("run twice");
+  expect(run?.spanContext().traceId).toBe(second?.spanContext().traceId);
+  expect(traces().size).toBe(3);
+});
+
+test("headers of a request that nothing here has instrumented go in and out, with their tracestate", async () => {
+  const { telemetry, named } = openTracing();
+  const seen: TraceHeaders[] = [];
+  const look = task("look", (_: undefined, t) => void seen.push(t.traceHeaders));
+  const passing = workflow("passing", async (ctx) => {
+    await ctx.step("look", (s) => void seen.push(s.traceHeaders));
+    await ctx.task(look);
+  });
+  const hf = await open("memory:", { telemetry });
+  await hf.worker({ workflows: [passing], tasks: [look] }).start();
+  const traceId = "0af7651916cd43dd8448eb211c80319c";
+  const trace = { traceparent: `00-${traceId}-b7ad6b7169203331-01`, tracestate: "shop=t61rcWkgMzE" };
+  await hf.run(passing, undefined, { trace });
+  await hf.close();
+  expect(named("start passing")[0]?.parentSpanContext).toMatchObject({ traceId, spanId: "b7ad6b7169203331" });
+  const inside = ["step look", "task look"].map((name) => named(name)[0]?.spanContext().spanId);
+  expect(seen).toEqual(
+    inside.map((spanId) => ({ traceparent: `00-${traceId}-${spanId}-01`, tracestate: "shop=t61rcWkgMzE" })),
+  );
+});
+
+test("without an SDK the headers of a request are passed on as they are", async () => {
+  const hf = await open("memory:", { telemetry: openTelemetry() });
+  const passing = workflow("passing", (ctx) => ctx.step("look", (s): TraceHeaders => ({ ...s.traceHeaders })));
+  await hf.worker({ workflows: [passing] }).start();
+  const trace = { traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", tracestate: "a=1" };
+  expect(await hf.run(passing, undefined, { trace })).toEqual(trace);
+});
+
+test("what only the store knows is asked for with every collection", async () => {
+  const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
+  const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 });
+  const meterProvider = new MeterProvider({ readers: [reader] });
+  const telemetry = openTelemetry({ meterProvider });
+  const hf = await open("memory:", { telemetry });
+  telemetry.observe(hf);
+  await hf.worker({ workflows: [child] }).start();
+  await meterProvider.forceFlush();
+  const metrics = exporter.getMetrics().flatMap(({ scopeMetrics }) => scopeMetrics.flatMap((scope) => scope.metrics));
+  await meterProvider.shutdown();
+  const found = (name: string) => metrics.find(({ descriptor }) => descriptor.name === name)?.dataPoints;
+  expect(found("holdfast.store_up")).toMatchObject([{ value: 1, attributes: { namespace: "default" } }]);
+  expect(found("holdfast.workers")).toContainEqual(
+    expect.objectContaining({ value: 1, attributes: { namespace: "default", health: "healthy" } }),
+  );
+});
+
+test.each([
+  [{ tracerProvider: 7 }, "tracerProvider is 7, not an object"],
+  [{ tracerProvider: {} }, "tracerProvider has no getTracer"],
+  [{ meterProvider: { getTracer() {} } }, "meterProvider has no getMeter"],
+  [{ tracerprovider: trace }, "Did you mean `tracerProvider`?"],
+  ["spans", "the options are"],
+])("the options %o are refused", (options, fault) => {
+  expect(() => openTelemetry(options as object)).toThrow(fault);
+  expect(() => openTelemetry(options as object)).toThrow(expect.objectContaining({ code: "invalid_option" }));
 });

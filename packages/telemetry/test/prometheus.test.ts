@@ -11,7 +11,7 @@ import {
   workflow,
 } from "holdfast";
 import { Counter, Registry } from "prom-client";
-import { expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { prometheus } from "../src/index.ts";
 
 const send = task("send", (to: string) => `sent to ${to}`);
@@ -155,4 +155,111 @@ test("a registry that fails changes nothing, and is reported once", async () => 
   expect(await telemetry.metrics()).toContain(
     'holdfast_runs_ended_total{workflow="order",version="1",status="completed"} 1',
   );
+});
+
+describe("what only the store knows", () => {
+  const stuck = workflow("stuck", async (ctx) => {
+    await ctx.step("never", () => new Promise(() => {}));
+  });
+  const bad = task({ name: "bad", retry: "none" }, () => Promise.reject(new Error("no")));
+  const failing = workflow("failing", (ctx) => ctx.task(bad).catch(() => "caught"));
+
+  test("is asked for when the page is read: the store, workers, the leader, queues and what waits for a person", async () => {
+    const telemetry = prometheus();
+    const hf = await connect("memory:", { telemetry, logger: silentLogger });
+    telemetry.observe(hf);
+    telemetry.observe(hf);
+    await hf.queues.set("narrow", { concurrency: 1, backlog: 10 });
+    await hf.worker({ workflows: [stuck], queues: ["narrow"], name: "w" }).start();
+    await hf.worker({ workflows: [failing], tasks: [bad], name: "v" }).start();
+    for (const id of ["a", "b", "c"]) await hf.start(stuck, undefined, { id, queue: "narrow" });
+    await hf.run(failing);
+    const paused = await hf.start(stuck, undefined, { id: "p", delay: "1h" });
+    await paused.pause();
+    await vi.waitFor(async () =>
+      expect((await hf.queues.list()).find(({ name }) => name === "narrow")?.runs.running).toBe(1),
+    );
+    const text = await telemetry.metrics();
+    const namespace = 'namespace="default"';
+    const expected = {
+      [`holdfast_store_up{${namespace}}`]: 1,
+      [`holdfast_health{${namespace},status="healthy"}`]: 1,
+      [`holdfast_health{${namespace},status="unhealthy"}`]: 0,
+      [`holdfast_workers{${namespace},health="healthy"}`]: 2,
+      [`holdfast_leader{${namespace}}`]: 1,
+      [`holdfast_queue_limit{${namespace},queue="narrow"}`]: 1,
+      [`holdfast_queue_backlog_limit{${namespace},queue="narrow"}`]: 10,
+      [`holdfast_queue_running{${namespace},queue="narrow",what="run"}`]: 1,
+      [`holdfast_queue_waiting{${namespace},queue="narrow",what="run"}`]: 2,
+      [`holdfast_parked_runs{${namespace}}`]: 1,
+      [`holdfast_dead_tasks{${namespace}}`]: 1,
+    };
+    expect(Object.fromEntries(Object.keys(expected).map((series) => [series, seriesIn(text, series)]))).toEqual(
+      expected,
+    );
+    const oldest = seriesIn(text, `holdfast_queue_oldest_timestamp_seconds{${namespace},queue="narrow",what="run"}`);
+    const startedAt = (await hf.get("b").describe()).createdAt.getTime() / 1_000;
+    expect(oldest).toBeCloseTo(startedAt, 0);
+    await hf.close();
+    expect(seriesIn(text, `holdfast_store_latency_seconds{${namespace},quantile="0.99"}`)).toBeGreaterThan(0);
+  });
+
+  test("costs one look, however many read at once, and nothing if nobody observes", async () => {
+    const telemetry = prometheus();
+    const hf = await connect("memory:", { logger: silentLogger });
+    const [live, health] = [vi.spyOn(hf, "live"), vi.spyOn(hf, "health")];
+    await telemetry.metrics();
+    expect(live).not.toHaveBeenCalled();
+    telemetry.observe(hf);
+    await Promise.all([telemetry.metrics(), telemetry.metrics(), telemetry.metrics()]);
+    expect([live.mock.calls.length, health.mock.calls.length]).toEqual([1, 1]);
+    await hf.close();
+  });
+
+  test("is left out once the client is closed, and store_up says if the store does not answer", async () => {
+    const telemetry = prometheus();
+    const hf = await connect("memory:", { logger: silentLogger });
+    telemetry.observe(hf);
+    vi.spyOn(hf, "live").mockResolvedValueOnce(false);
+    const down = await telemetry.metrics();
+    expect(seriesIn(down, 'holdfast_store_up{namespace="default"}')).toBe(0);
+    expect(down).not.toContain("holdfast_workers{");
+    await hf.close();
+    expect(await telemetry.metrics()).not.toContain("holdfast_store_up{");
+  });
+
+  test("has timers if health knows of them", async () => {
+    const telemetry = prometheus();
+    const hf = await connect("memory:", { logger: silentLogger });
+    telemetry.observe(hf);
+    const health = await hf.health();
+    vi.spyOn(hf, "health").mockResolvedValue({ ...health, timers: { late: 3, worstMs: 4_500 } } as typeof health);
+    const text = await telemetry.metrics();
+    await hf.close();
+    expect(seriesIn(text, 'holdfast_timers_late{namespace="default"}')).toBe(3);
+    expect(seriesIn(text, 'holdfast_timers_worst_seconds{namespace="default"}')).toBe(4.5);
+  });
+
+  test.each([undefined, 7, {}])("cannot be asked of %o", (hf) => {
+    expect(() => prometheus().observe(hf as never)).toThrow(expect.objectContaining({ code: "invalid_option" }));
+  });
+});
+
+describe("options that make no sense are refused", () => {
+  const taken = new Registry();
+  new Counter({ name: "holdfast_runs_held", help: "of the application", registers: [taken] });
+
+  test.each([
+    [{ register: 7 }, "register is 7, not an object"],
+    [{ register: { metrics() {} } }, "register has no registerMetric, getSingleMetric"],
+    [{ register: taken }, 'register has another metric "holdfast_runs_held", which is not Holdfast\'s'],
+    [{ prefix: 7 }, "prefix is 7; names of metrics have letters"],
+    [{ prefix: "9_" }, 'prefix is "9_"; names'],
+    [{ prefix: "my-app." }, 'prefix is "my-app."; names'],
+    [{ registry: new Registry() }, "Did you mean `register`?"],
+    [null, "the options are null"],
+  ])("%o", (options, fault) => {
+    expect(() => prometheus(options as object)).toThrow(fault);
+    expect(() => prometheus(options as object)).toThrow(expect.objectContaining({ code: "invalid_option" }));
+  });
 });

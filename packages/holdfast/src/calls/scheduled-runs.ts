@@ -11,11 +11,15 @@ import {
   scheduledRunId,
   scheduleOf,
 } from "../model/schedule.ts";
-import type { Random } from "../ports/random.ts";
 import type { PutSchedule, StartRun, Store } from "../ports/store.ts";
+import { tracedSeed } from "../report/traced-start.ts";
+import type { PortsBundle } from "./ports-bundle.ts";
 
 /** How far missed times are counted. */
 const COUNTED_MAX = 1_000;
+
+/** What starts need of the ports. */
+export type StartingPorts = Pick<PortsBundle, "random" | "telemetry">;
 
 export interface DueTimes {
   readonly times: readonly number[];
@@ -59,23 +63,24 @@ export function missedBetween(
 }
 
 /** The start of the run for a time. Jitter delays the run, and is not part of its timeout. */
-export function scheduledStart(schedule: Schedule, at: number, random: Random, id?: string): StartRun {
+export function scheduledStart(
+  schedule: Schedule,
+  at: number,
+  { random, telemetry }: StartingPorts,
+  id?: string,
+): StartRun {
   const { namespace, definition, input } = schedule;
   const { workflow, version, fallbackVersion, queue, priority, key, attributes, timeoutMs, spec } = definition;
   const runKey = id ?? scheduledId(schedule.id, at);
   const runId = scheduledRunId(namespace, runKey, at);
   const delayMs = id === undefined ? jitterMs(spec, schedule.id, at) : 0;
+  const name = { namespace, runId, id: runKey, workflow, version: version ?? fallbackVersion, queue };
   return {
     run: {
-      namespace,
-      runId,
-      id: runKey,
-      workflow,
-      version: version ?? fallbackVersion,
-      queue,
+      ...name,
       priority,
       input,
-      seed: runId,
+      seed: tracedSeed(telemetry, name, { by: "schedule" }),
       attributes: { ...attributes, ...scheduleAttributes(schedule.id, at) },
       ...(delayMs > 0 ? { startAt: at + delayMs } : {}),
       ...(timeoutMs === null ? {} : { timeoutMs: timeoutMs + delayMs }),
@@ -111,9 +116,9 @@ export function putOf(
   schedule: Schedule,
   { starts, state, decided }: JudgedTimes,
   next: string,
-  random: Random,
+  ports: StartingPorts,
 ): PutSchedule {
   const { namespace, id, revision, open } = schedule;
-  const started = starts.map((at) => scheduledStart(schedule, at, random));
+  const started = starts.map((at) => scheduledStart(schedule, at, ports));
   return { namespace, id, revision, next, state, decided, assumes: { open: isOpen(open) }, starts: started };
 }

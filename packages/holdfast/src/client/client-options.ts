@@ -2,6 +2,7 @@ import type { CheckedDuration } from "../model/checked-duration.ts";
 import type { Attributes, AttributeValue } from "../model/event.ts";
 import type { Limits } from "../model/limits.ts";
 import type { ClosedStatus, RunStatus } from "../model/run.ts";
+import type { TraceHeaders } from "../model/trace-context.ts";
 import type { Codec } from "../ports/codec.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { StoreAdapter, StoreOptions } from "../ports/open-store.ts";
@@ -125,6 +126,12 @@ export interface StartOptions<S extends string = string> {
    * @defaultValue `"return"`
    */
   readonly ifClosed?: "return" | "start" | "fail";
+  /**
+   * The trace that the start is part of: the W3C headers of the request that asks for it. As the W3C wants it, a `traceparent` that
+   * cannot be read counts as none.
+   * @defaultValue the active trace, if there is telemetry that knows of one
+   */
+  readonly trace?: TraceHeaders;
 }
 
 /** Which runs `hf.list` and `hf.count` return: those that match every condition given. */

@@ -197,7 +197,7 @@ export class Client {
     checkWithStart(options, "signalWithStart");
     const { signalId, ...start } = options;
     const id = signalId === undefined ? undefined : { id: signalId };
-    const message = await prepareSignal(this.#core, signal, payload, id, offering(workflow));
+    const message = await prepareSignal(this.#core, signal, payload, id, offering(workflow), options.id);
     return (await this.#startWith(workflow, input, start, message)).run;
   }
 

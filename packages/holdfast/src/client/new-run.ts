@@ -14,6 +14,7 @@ import {
   isDate,
   isId,
   isName,
+  isText,
   type OptionChecks,
   oneOf,
   optionsOf,
@@ -26,10 +27,11 @@ import { isBatchNamespace } from "../model/batch.ts";
 import { type Duration, formatDuration } from "../model/duration.ts";
 import { EMPTY_PAYLOAD } from "../model/payload.ts";
 import type { NewRun } from "../model/run.ts";
-import { seedOf } from "../model/run-seed.ts";
+import { type TraceHeaders, traceContext } from "../model/trace-context.ts";
 import type { CarriedMessage, RefusedStart, StartOutcome, StartRun } from "../ports/store.ts";
 import { keyFrom } from "../replay/ops/start-options.ts";
 import { startLabels } from "../report/telemetry-labels.ts";
+import { tracedSeed } from "../report/traced-start.ts";
 import { checkInput } from "./call-checks.ts";
 import type { ClientCore } from "./client-core.ts";
 import type { DebounceOptions, StartOptions } from "./client-options.ts";
@@ -42,6 +44,8 @@ export interface Start {
   readonly workflow: AnyWorkflow | string;
   readonly input: unknown;
   readonly options: StartOptions;
+  /** False: nothing is started, only what would be is looked at. */
+  readonly starts?: false;
 }
 
 export const START_OPTIONS: OptionChecks<StartOptions> = {
@@ -57,6 +61,7 @@ export const START_OPTIONS: OptionChecks<StartOptions> = {
   attributes: isAttributes,
   ifRunning: oneOf("return", "fail", "replace"),
   ifClosed: oneOf("return", "start", "fail"),
+  trace: optionsOf<TraceHeaders>({ traceparent: isText, tracestate: isText }),
 };
 
 type NewRunDraft = { -readonly [K in keyof NewRun]: NewRun[K] };
@@ -93,8 +98,10 @@ export function newRun(core: ClientCore, known: KnownWorkflows, start: Start): N
     attributes,
   };
   const { telemetry } = core.ports;
-  if (telemetry?.trace)
-    run.seed = seedOf(runId, telemetry.trace({ namespace, workflow: name, version, queue, id, runId }));
+  if ((telemetry?.trace && start.starts !== false) || options.trace) {
+    const trace = options.trace && traceContext(options.trace);
+    run.seed = tracedSeed(telemetry, run, trace === undefined ? { by: "call" } : { by: "call", trace });
+  }
   if (options.delay !== undefined) run.startDelayMs = readDelay(options.delay, timeoutMs, where);
   if (options.startAt !== undefined) run.startAt = readStartAt(core, options.startAt, timeoutMs, where);
   if (timeoutMs !== undefined) run.timeoutMs = timeoutMs;

@@ -202,6 +202,7 @@ export class RunHandle<T = unknown, M extends Offers = Offers> {
       given,
       options,
       this.#expected,
+      this.id,
     );
     await this.#deliver(prepared, prepared.messageId);
   }

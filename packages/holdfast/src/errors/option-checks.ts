@@ -101,6 +101,10 @@ export const isBoolean: OptionCheck = (value, where, option) => {
     throw invalidOption(where, option, `is ${shownValue(value)}; it may be true or false`);
 };
 
+export const isText: OptionCheck = (value, where, option) => {
+  if (typeof value !== "string") throw invalidOption(where, option, `is ${shownValue(value)}, not a text`);
+};
+
 export const isFunction: OptionCheck = (value, where, option) => {
   if (typeof value !== "function") throw invalidOption(where, option, `is ${shownValue(value)}, not a function`);
 };

@@ -13,10 +13,12 @@ export interface Telemetry {
   /** It stands at this value now; reported with every heartbeat of a worker. */
   level?(metric: LevelMetric, value: number, labels: TelemetryLabels): void;
   /**
-   * A run is about to be started: the trace context that is kept with it, as a W3C `traceparent`. Its spans, and those of its
-   * tasks and children, are told of it, on whichever worker.
+   * A run is about to be started: the trace context that is kept with it, as a W3C `traceparent`, followed by a space and the
+   * `tracestate` if there is one. Its spans, and those of its tasks and children, are told of it, on whichever worker.
    */
   trace?(start: StartAbout): string | undefined;
+  /** A signal is about to be sent: the trace context that is kept with it. The stretch that receives it is told of it. */
+  signal?(signal: SignalAbout): string | undefined;
   /** A run has come to this worker, or an attempt of a step or task begins. */
   span?(about: SpanAbout): Span | undefined;
 }
@@ -26,12 +28,27 @@ export type TelemetryLabels = Readonly<Record<string, string>>;
 
 /** The start that a trace context is for. */
 export interface StartAbout {
+  /** A call in this process (`hf.start` and its relatives), a schedule, or the end of a run that continues as this one. */
+  readonly by: "call" | "schedule" | "continuation";
+  /** The trace context that a call was given (`trace` of `hf.start`), or that of the run that is continued. */
+  readonly trace?: string;
   readonly namespace: string;
   readonly workflow: string;
   readonly version: string;
   readonly queue: string;
   readonly id: string;
   readonly runId: string;
+}
+
+/** The signal that a trace context is for. */
+export interface SignalAbout {
+  readonly namespace: string;
+  readonly signal: string;
+  /** The id of the run that it is for, or its run id; absent if it is not known here. */
+  readonly to?: string;
+  /** The run that sends it, by its run id, and the trace context of that run; absent if it comes from outside. */
+  readonly runId?: string;
+  readonly trace?: string;
 }
 
 /**
@@ -53,6 +70,10 @@ export interface SpanAbout {
   /** The name of the task. */
   readonly task?: string;
   readonly attempt?: number;
+  /** The worker that has the run. */
+  readonly worker?: string;
+  /** Workers that have died with the run since it last made progress: this stretch takes over what they have left. */
+  readonly deaths?: number;
   /** What `trace` returned when the run was started. */
   readonly trace?: string;
 }
@@ -63,6 +84,10 @@ export interface Span {
   part?(about: SpanAbout): Span | undefined;
   /** Calls the function of a step or task, so that the spans that it begins become parts of this one. */
   within?<T>(call: () => T): T;
+  /** The trace context of the span itself, for what its function calls: `s.traceHeaders`. */
+  context?(): string | undefined;
+  /** The run has received a signal that was sent in this trace context. */
+  received?(signal: string, trace: string): void;
   /**
    * It is over. `outcome` of a run: its status, `suspended` or `lost`; of an attempt: `completed`, `failed`, or `discarded` if
    * nobody wants to know. The error is what the store keeps: without credentials.
@@ -108,6 +133,11 @@ export const COUNT_METRICS = {
     about: "Leases of workers that were not renewed in time (expired), or were taken away (dead)",
     labels: ["reason"],
   },
+  retention_rounds: {
+    about: "Looks for runs that are not kept any longer: finished, unfinished if there was more than time, or failed",
+    labels: ["outcome"],
+  },
+  runs_purged: { about: "Runs that those have deleted", labels: [] },
   sweeps: { about: "Looks for dead workers and missed deadlines", labels: [] },
   swept: {
     about: "What they found: dead workers, and runs that were returned, parked or timed out",

@@ -26,6 +26,7 @@ import {
   isMessage,
 } from "../model/event.ts";
 import type { Payload } from "../model/payload.ts";
+import { drawnFrom } from "../model/run-seed.ts";
 import { NONE } from "../model/short-list.ts";
 import { callSite, outsideTurnError, reportOutside, runEndedError } from "./code/call-site.ts";
 import { isUnreadable } from "./code/unreadable.ts";
@@ -106,7 +107,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
   }
 
   get random(): SeededRandom {
-    this.#random ??= new SeededRandom(this.run.seed);
+    this.#random ??= new SeededRandom(drawnFrom(this.run.seed));
     return this.#random;
   }
 
@@ -334,7 +335,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
     this.signals.newTurn();
     this.currentScope = scope;
     this.turnAt = at;
-    if (this.#nextSeed !== undefined) this.#random = new SeededRandom(this.#nextSeed, this.run.seed);
+    if (this.#nextSeed !== undefined) this.#random = new SeededRandom(this.#nextSeed, drawnFrom(this.run.seed));
     this.#nextSeed = undefined;
   }
 

@@ -4,6 +4,7 @@
  */
 
 import { isList } from "../errors/option-checks.ts";
+import { isTraceContext } from "../model/trace-context.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { Span, SpanAbout, Telemetry } from "../ports/telemetry.ts";
 import { noteRejection, once, type Report, textOf, watch } from "./guarded-calls.ts";
@@ -26,7 +27,7 @@ function guardOne(telemetry: Telemetry, log: Logger): Telemetry {
       log.error({ error: textOf(error) }, `telemetry.${name} failed; ${advice}`);
     });
   const [count, duration, level] = [reporting("count"), reporting("duration"), reporting("level")];
-  const [trace, span] = [reporting("trace"), reporting("span")];
+  const [trace, span, signal] = [reporting("trace"), reporting("span"), reporting("signal")];
   const begin = (about: SpanAbout): Span | undefined =>
     guardSpan(
       watch(() => telemetry.span?.(about), span),
@@ -53,6 +54,7 @@ function guardOne(telemetry: Telemetry, log: Logger): Telemetry {
       level: (metric, value, labels) => void watch(() => telemetry.level?.(metric, value, labels), level),
     }),
     ...(telemetry.trace && { trace: (start) => watch(() => telemetry.trace?.(start), trace) }),
+    ...(telemetry.signal && { signal: (about) => watch(() => telemetry.signal?.(about), signal) }),
     ...(telemetry.span && { span: begin }),
   };
 }
@@ -72,8 +74,15 @@ function guardSpan(span: Span | undefined, begin: Begin, report: Report): Span |
           )
       : begin,
     within: (call) => (span.within ? callWithin(span, call, report) : call()),
+    context: () => contextOf(span, report),
+    received: (signal, trace) => void watch(() => span.received?.(signal, trace), report),
     end: (outcome, error) => void watch(() => span.end(outcome, error), report),
   };
+}
+
+function contextOf(span: Span, report: Report): string | undefined {
+  const trace: unknown = watch(() => span.context?.(), report);
+  return isTraceContext(trace) ? trace : undefined;
 }
 
 /** The function is called exactly once, whatever the span does, and what comes of it is what the caller gets. */
@@ -101,7 +110,7 @@ function callWithin<T>(span: Span, call: () => T, report: Report): T {
 
 function joined(all: readonly Telemetry[]): Telemetry {
   const [leveling, spanning] = [all.filter(({ level }) => level), all.filter(({ span }) => span)];
-  const tracing = all.filter(({ trace }) => trace);
+  const [tracing, signaling] = [all.filter(({ trace }) => trace), all.filter(({ signal }) => signal)];
   return {
     count: (metric, times, labels) => {
       for (const telemetry of all) telemetry.count(metric, times, labels);
@@ -115,17 +124,18 @@ function joined(all: readonly Telemetry[]): Telemetry {
       },
     }),
     // A run is part of one trace: the first that has one for it decides.
-    ...(tracing.length > 0 && {
-      trace: (start) => {
-        for (const telemetry of tracing) {
-          const found = telemetry.trace?.(start);
-          if (found !== undefined) return found;
-        }
-        return undefined;
-      },
-    }),
+    ...(tracing.length > 0 && { trace: (start) => firstOf(tracing, (one) => one.trace?.(start)) }),
+    ...(signaling.length > 0 && { signal: (about) => firstOf(signaling, (one) => one.signal?.(about)) }),
     ...(spanning.length > 0 && { span: (about) => joinedSpan(spanning.map(({ span }) => span?.(about))) }),
   };
+}
+
+function firstOf(all: readonly Telemetry[], ask: (telemetry: Telemetry) => string | undefined): string | undefined {
+  for (const telemetry of all) {
+    const found = ask(telemetry);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 function joinedSpan(some: readonly (Span | undefined)[]): Span | undefined {
@@ -135,6 +145,16 @@ function joinedSpan(some: readonly (Span | undefined)[]): Span | undefined {
     part: (about) => joinedSpan(spans.map(({ part }) => part?.(about))),
     within: (call) =>
       spans.reduceRight<typeof call>((inner, span) => () => (span.within ? span.within(inner) : inner()), call)(),
+    context: () => {
+      for (const span of spans) {
+        const found = span.context?.();
+        if (found !== undefined) return found;
+      }
+      return undefined;
+    },
+    received: (signal, trace) => {
+      for (const span of spans) span.received?.(signal, trace);
+    },
     end: (outcome, error) => {
       for (const span of spans) span.end(outcome, error);
     },

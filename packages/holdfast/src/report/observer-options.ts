@@ -6,7 +6,7 @@ import type { Telemetry } from "../ports/telemetry.ts";
 export const isLogger: OptionCheck = objectWith(...LOG_LEVELS);
 
 const hasRequired = objectWith("count", "duration");
-const OPTIONAL = ["level", "trace", "span"] as const satisfies readonly (keyof Telemetry)[];
+const OPTIONAL = ["level", "trace", "signal", "span"] as const satisfies readonly (keyof Telemetry)[];
 
 const isOneTelemetry: OptionCheck = (value, where, option) => {
   hasRequired(value, where, option);

@@ -153,6 +153,7 @@ export class LiveRun implements TurnTaker {
         signal: NEVER_ABORTED,
         idempotencyKey: idempotencyKey(this.machine.run.runId, op.id),
         log: silentLogger,
+        traceHeaders: {},
         start: () => Promise.reject(new Error("these programs start no runs")),
       });
       const event: EventDraft = { type: "step_completed", op: op.id, payload: jsonCodec.encode(value, op.id) };

@@ -19,7 +19,7 @@ function recorder() {
     duration: (metric, ms, labels) =>
       void values.set(key(metric, labels), [...(values.get(key(metric, labels)) ?? []), ms]),
     level: (metric, value, labels) => void values.set(key(metric, labels), [value]),
-    trace: () => TRACE,
+    trace: ({ by }) => (by === "call" ? TRACE : undefined),
     span: (about): Span => {
       spans.push(about);
       const name = `${about.kind} ${about.op ?? about.workflow}${about.attempt ? ` ${about.attempt}` : ""}`;

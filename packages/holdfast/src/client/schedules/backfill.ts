@@ -77,7 +77,7 @@ async function fill(
       const judged = judgeTimes(schedule, fitting, { overlap, taken });
       starts = judged.starts;
       filled = counted(schedule, fitting, judged);
-      return putOf(schedule, judged, core.newId(), core.ports.random);
+      return putOf(schedule, judged, core.newId(), core.ports);
     });
     // Somebody else has started one of them since we looked.
     if (put?.outcome !== "taken") return filled;

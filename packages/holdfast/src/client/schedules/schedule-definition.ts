@@ -54,7 +54,7 @@ async function startsOf(
   const { workflow, input, version } = given;
   if (typeof workflow !== "string") requireWorkflow(workflow, `${where}: workflow`);
   const options = { ...given.options, ...(version === undefined ? {} : { version }) };
-  const run = await newRun(core, known, { workflow, input, options });
+  const run = await newRun(core, known, { workflow, input, options, starts: false });
   return {
     workflow: run.workflow,
     version: version ?? null,

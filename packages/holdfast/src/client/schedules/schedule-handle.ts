@@ -120,7 +120,7 @@ export class ScheduleHandle {
         state: { ...state, ...counts, lastAt: Math.max(now, state.lastAt ?? now) },
         decided: [{ at: now, what: "fired", reason: "it was triggered", runId }],
         assumes: { open: isOpen(open) },
-        starts: [scheduledStart(schedule, now, core.ports.random, id)],
+        starts: [scheduledStart(schedule, now, core.ports, id)],
       };
     });
     return handle(id, { runId, workflow, created: true });

@@ -4,7 +4,10 @@ import { HoldfastError } from "../../errors/holdfast-error.ts";
 import { sentMessageId } from "../../model/ids.ts";
 import { EMPTY_PAYLOAD } from "../../model/payload.ts";
 import type { Run } from "../../model/run.ts";
+import { traceOf } from "../../model/run-seed.ts";
+import { tracedName } from "../../model/trace-context.ts";
 import type { DeliverMessage, DeliverOutcome, RunRef } from "../../ports/store.ts";
+import type { Telemetry } from "../../ports/telemetry.ts";
 import type { Machine } from "../../replay/machine.ts";
 import type { DrivenOp } from "../../replay/op.ts";
 import type { MessageTarget, MessageWork } from "../../replay/ops/message-work.ts";
@@ -14,7 +17,7 @@ import { endDraft } from "./end-draft.ts";
 
 /** Sends what the op asks for; the event that follows, or undefined if that comes as a message. */
 export async function sendMessage(
-  { others }: Pick<ExecutorHost, "others">,
+  { others, telemetry }: Pick<ExecutorHost, "others" | "telemetry">,
   run: Run,
   op: DrivenOp,
 ): Promise<QueuedDraft | undefined> {
@@ -33,7 +36,7 @@ export async function sendMessage(
   const message: DeliverMessage = {
     to: refOf(to),
     kind: content.type,
-    name: content.type === "cancel" ? content.reason : content.name,
+    name: content.type === "cancel" ? content.reason : signalName(telemetry, run, to, content),
     messageId: sentMessageId(run.runId, op.id),
     payload: content.type === "cancel" ? EMPTY_PAYLOAD : content.payload,
     from: run.namespace,
@@ -45,6 +48,19 @@ export async function sendMessage(
   if (content.type === "update")
     return delivered.outcome === "duplicate" ? answered(others, message, op.id, about) : undefined;
   return { type: "message_sent", op: op.id, meta: about };
+}
+
+/** A signal goes with the trace of its sender. */
+function signalName(
+  telemetry: Telemetry | undefined,
+  { runId, seed }: Run,
+  { namespace, id }: MessageTarget,
+  { type, name }: { readonly type: string; readonly name: string },
+): string {
+  if (!telemetry?.signal || type !== "signal") return name;
+  const trace = traceOf(seed);
+  const about = { namespace, signal: name, to: id, runId };
+  return tracedName(name, telemetry.signal(trace === undefined ? about : { ...about, trace }));
 }
 
 /** The event with the answer to an update, if it has one already; otherwise that comes as a message. */

@@ -17,7 +17,7 @@ export interface Delivery {
   readonly queue: DeliveryQueue;
   readonly steps: StepBoard;
   readonly outside: OutsideWork;
-  readonly record: ExecutorHost["record"];
+  readonly host: Pick<ExecutorHost, "record" | "stretches">;
 }
 
 /** Opens the turn of the next thing that has happened to the run and that its code sees; false if nothing is left, or on divergence. */
@@ -27,9 +27,9 @@ export function deliverNext(delivery: Delivery, now: number): boolean {
     const { violation } = machine;
     const edited = machine.nextEdited();
     // An edit that its op cannot have parks the run: nothing else reaches the code.
-    const draft: QueuedDraft | undefined =
-      edited ?? (machine.violation === violation ? queue.next(machine) : undefined);
-    if (!draft) return false;
+    const next: QueuedDraft | undefined = edited ?? (machine.violation === violation ? queue.next(machine) : undefined);
+    if (!next) return false;
+    const draft = next.trace === undefined ? next : untraced(delivery, next);
     if (draft.type === "cancel_requested" || draft.type === "deadline_reached") steps.noteUnderWay();
     if (draft.type === "cancel_requested") endPause(machine, draft, now);
     if (draft.type === "pause_requested" || draft.type === "run_resumed") takeOrder(machine, draft, now);
@@ -44,6 +44,11 @@ export function deliverNext(delivery: Delivery, now: number): boolean {
       return true;
   }
   return false;
+}
+
+function untraced({ machine, host: { stretches } }: Delivery, { trace, ...draft }: QueuedDraft): QueuedDraft {
+  stretches?.received(machine.run.runId, draft.op ?? "", trace ?? "");
+  return draft;
 }
 
 /** A lock is regained: the code does not see that. */

@@ -136,7 +136,7 @@ export function executorHost(parts: Parts): ExecutorHost {
     ports,
     steps,
     telemetry,
-    stretches: telemetry && new Stretches(clock, telemetry),
+    stretches: telemetry && new Stretches(clock, telemetry, options.name),
     record: (error, about) => toErrorRecord(error, redact ? { ...about, redact } : about),
     name: options.name,
     opsMax,

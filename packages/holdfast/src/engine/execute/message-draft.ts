@@ -6,6 +6,7 @@ import { readLockMessageId } from "../../model/lock.ts";
 import { isReply, isRunEnd, isTaskResult, type Message } from "../../model/message.ts";
 import { senderOf } from "../../model/operator-notes.ts";
 import { decodeFailedTask } from "../../model/task-failure.ts";
+import { splitName } from "../../model/trace-context.ts";
 import type { Machine } from "../../replay/machine.ts";
 
 /** An event that waits to be delivered; `number` is that of the message it came from. */
@@ -18,6 +19,8 @@ export interface QueuedDraft extends EventDraft {
   /** For the end of another run: the first run of its chain, and which of its ends it was. For an answer: its message id. */
   readonly endOf?: string;
   readonly end?: string;
+  /** For a signal: the trace context in which it was sent, which is no part of the event. */
+  readonly trace?: string;
 }
 
 /** Whether it is the result of something that an op of this run waits for. */
@@ -43,11 +46,18 @@ export function messageDraft(message: Message): QueuedDraft {
     const draft: QueuedDraft = { type: "update_accepted", op: message.name, meta: { messageId, number }, number };
     return payload.length === 0 ? draft : { ...draft, payload };
   }
-  const isSignal = message.kind === "signal";
-  const type = isSignal ? "signal_received" : "step_completed";
-  const op = isSignal || isOwnOutcome(message) ? message.name : null;
   const meta = { messageId };
+  if (message.kind === "signal") return signalDraft(message, meta);
+  const op = isOwnOutcome(message) ? message.name : null;
+  const type = "step_completed";
   return payload.length === 0 ? { type, op, meta, number } : { type, op, payload, meta, number };
+}
+
+function signalDraft({ name: traced, number, payload }: Message, meta: EventMeta): QueuedDraft {
+  const { name: op, trace } = splitName(traced);
+  const type = "signal_received";
+  const draft: QueuedDraft = payload.length === 0 ? { type, op, meta, number } : { type, op, payload, meta, number };
+  return trace === undefined ? draft : { ...draft, trace };
 }
 
 /** The result of a task. Who sent it is recorded only if that was someone with its token. */

@@ -3,12 +3,15 @@ import type { Attributes } from "../../model/event.ts";
 import { newRunId } from "../../model/ids.ts";
 import type { Payload } from "../../model/payload.ts";
 import { WAITING_FOR_MAX } from "../../model/run.ts";
+import { traceOf } from "../../model/run-seed.ts";
 import { NONE } from "../../model/short-list.ts";
 import { RETRYING_SUFFIX, waitingEntry } from "../../model/waiting.ts";
 import type { Transition } from "../../ports/store.ts";
+import type { StartAbout } from "../../ports/telemetry.ts";
 import { isCancellation } from "../../replay/context/cancellation.ts";
 import type { Machine, Outcome, RetriedOutcome } from "../../replay/machine.ts";
 import { writeRetriedRun } from "../../report/failure-lines.ts";
+import { tracedSeed } from "../../report/traced-start.ts";
 import type { WorkflowCode } from "../code/workflow-registry.ts";
 import type { ExecutorHost } from "./executor-host.ts";
 import { handedOn } from "./pausing.ts";
@@ -16,7 +19,7 @@ import { handedOn } from "./pausing.ts";
 /** How many times a run postpones its end for messages that have just come in and that its code does not look for. */
 const ENDS_REFUSED_MAX = 3;
 
-type EndHost = Pick<ExecutorHost, "random" | "storeTime" | "record" | "lines">;
+type EndHost = Pick<ExecutorHost, "random" | "storeTime" | "record" | "lines" | "telemetry">;
 
 /** The end of one run, from when its code has come to it until it is durable; or the next try of the whole run. */
 export class RunEnd {
@@ -131,12 +134,17 @@ function continueTransition(machine: Machine, input: Payload, attributes: Attrib
       priority,
       attributes: { ...attributes, ...machine.freshAttributes },
       input,
-      seed: runId,
+      seed: tracedSeed(host.telemetry, { ...run, runId }, continuing(run.seed)),
       ...timeoutMs,
       ...(run.key === undefined ? {} : { key: run.key }),
     },
     carried: [...machine.unreceived().map((signal) => ({ kind: "signal" as const, ...signal })), ...handedOn(machine)],
   };
+}
+
+function continuing(seed: string): Pick<StartAbout, "by" | "trace"> {
+  const trace = traceOf(seed);
+  return trace === undefined ? { by: "continuation" } : { by: "continuation", trace };
 }
 
 /** The run goes to sleep and starts over from its history, without the failures that it is to forget. Records that. */

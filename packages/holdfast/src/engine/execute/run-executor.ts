@@ -88,8 +88,8 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
   }
 
   #delivery(): Delivery {
-    const { record } = this.#host;
-    return { machine: this.#machine, queue: this.#queue, steps: this.#steps, outside: this.#outside, record };
+    const host = this.#host;
+    return { machine: this.#machine, queue: this.#queue, steps: this.#steps, outside: this.#outside, host };
   }
 
   get run(): Run {

@@ -8,6 +8,8 @@ import type { Leaving } from "./held-run.ts";
 interface Stretch {
   readonly workflow: string;
   readonly span: Span | undefined;
+  /** The trace contexts of signals that it was told of: turns that are taken back receive them again. */
+  readonly received: Set<string>;
   /** Since when its history has been read and replayed; undefined if it has not, or no longer is. */
   replayingSince: number | undefined;
 }
@@ -18,15 +20,20 @@ export class Stretches {
   readonly #telemetry: Telemetry;
   readonly #open = new Map<string, Stretch>();
 
-  constructor(clock: Clock, telemetry: Telemetry) {
+  readonly #worker: string;
+
+  constructor(clock: Clock, telemetry: Telemetry, worker: string) {
+    this.#worker = worker;
     this.#clock = clock;
     this.#telemetry = telemetry;
   }
 
   begin(run: Run, replayingSince?: number): void {
-    const { runId, workflow } = run;
-    const span = this.#telemetry.span?.({ kind: "run", queue: run.queue, ...aboutRun(run) });
-    if (span || replayingSince !== undefined) this.#open.set(runId, { workflow, span, replayingSince });
+    const { runId, workflow, queue, deaths } = run;
+    const where = { queue, worker: this.#worker, ...(deaths > 0 ? { deaths } : {}) };
+    const span = this.#telemetry.span?.({ kind: "run", ...where, ...aboutRun(run) });
+    if (span || replayingSince !== undefined)
+      this.#open.set(runId, { workflow, span, received: new Set(), replayingSince });
   }
 
   /** The run is where it was before. */
@@ -36,6 +43,14 @@ export class Stretches {
     const ms = this.#clock.monotonic() - stretch.replayingSince;
     stretch.replayingSince = undefined;
     this.#telemetry.duration("replay", ms, { workflow: stretch.workflow });
+  }
+
+  /** The run has received a signal that was sent in this trace context. */
+  received(runId: string, signal: string, trace: string): void {
+    const stretch = this.#open.get(runId);
+    if (!stretch?.span || stretch.received.has(trace)) return;
+    stretch.received.add(trace);
+    stretch.span.received?.(signal, trace);
   }
 
   /** An attempt of a step begins. */

@@ -15,12 +15,12 @@ export interface RefusedUpdate extends NewReply {
 interface Deciding {
   readonly machine: Machine;
   readonly queue: { refuse(update: RefusedUpdate): void; unconsume(consumed: number): void };
-  readonly record: (error: unknown, about?: ErrorRecordOptions) => ErrorRecord;
+  readonly host: { record(error: unknown, about?: ErrorRecordOptions): ErrorRecord };
 }
 
 /** An update has left the inbox: the event that it becomes, or undefined if it was refused. One that cannot be judged here goes back. */
 export function decideUpdate(
-  { machine, queue, record }: Deciding,
+  { machine, queue, host: { record } }: Deciding,
   draft: QueuedDraft,
   now: number,
 ): EventDraft | undefined {

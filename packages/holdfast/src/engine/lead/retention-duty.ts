@@ -13,6 +13,7 @@ import type { ClosedStatus } from "../../model/run-status.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Logger } from "../../ports/logger.ts";
 import type { EndPosition, NamespaceRetention, PurgeRunsParams, Store } from "../../ports/store.ts";
+import type { Telemetry } from "../../ports/telemetry.ts";
 
 /** From the end of a round to the next one: at least one a minute. After a failure, and how long a round may take: half of that. */
 const REPEAT_MS = 50_000;
@@ -30,6 +31,7 @@ export interface RetentionDutyParams {
   readonly clock: Clock;
   readonly store: Store;
   readonly log: Logger;
+  readonly telemetry?: Telemetry;
 }
 
 /** Runs of a namespace that are kept for the same time, and how far this round has come. */
@@ -97,6 +99,7 @@ export class RetentionDuty {
       restMs = await this.#step();
     } catch (error) {
       this.#round = undefined;
+      this.#params.telemetry?.count("retention_rounds", 1, { outcome: "failed" });
       if (!isTransient(error)) this.#params.log.error({ error: String(error) }, "retention failed; trying again");
     } finally {
       this.#busy = false;
@@ -118,6 +121,7 @@ export class RetentionDuty {
     const sentAt = clock.monotonic();
     const { purged, more, last } = await this.#params.store.runs.purge(batchOf(stretch, round.now));
     round.purged += purged;
+    if (purged > 0) this.#params.telemetry?.count("runs_purged", purged, {});
     round.stretches = more && last ? [...others, { ...stretch, after: last }] : others;
     if (purged === 0) return 0;
     return Math.min(REST_MS_MAX, Math.max(REST_MS_MIN, REST_FACTOR * (clock.monotonic() - sentAt)));
@@ -132,6 +136,8 @@ export class RetentionDuty {
 
   #end({ purged, stretches }: Round): number {
     this.#round = undefined;
+    const outcome = stretches.length > 0 ? "unfinished" : "finished";
+    this.#params.telemetry?.count("retention_rounds", 1, { outcome });
     if (purged > 0) this.#params.log.info({ purged }, "runs were deleted that ended longer ago than they are kept");
     return stretches.length > 0 ? 0 : REPEAT_MS;
   }

@@ -26,6 +26,8 @@ import type { Clock } from "../../ports/clock.ts";
 import type { Logger } from "../../ports/logger.ts";
 import type { Random } from "../../ports/random.ts";
 import type { DuePosition, DueSchedulesResult, PutSchedule, ScheduleOutlook, Store } from "../../ports/store.ts";
+import type { Telemetry } from "../../ports/telemetry.ts";
+import { startLabels } from "../../report/telemetry-labels.ts";
 
 /** How many schedules one call reads, and how many starts one call writes. */
 export const SCHEDULES_PER_CALL_MAX = 250;
@@ -38,6 +40,7 @@ export interface SchedulePassParams {
   readonly storeTime: StoreTime;
   readonly log: Logger;
   readonly limits?: Limits;
+  readonly telemetry?: Telemetry;
   /** A run that was terminated owes something to others. */
   readonly onOwing: (run: { readonly namespace: string; readonly runId: string }) => void;
 }
@@ -128,17 +131,18 @@ function earliest(times: readonly (number | null)[]): number | null {
 
 /** Undefined if nothing changes, or if this code cannot read the schedule. */
 function turnOf(
-  { clock, random, log }: SchedulePassParams,
+  params: SchedulePassParams,
   schedule: Schedule,
   now: number,
   taken: Turn["taken"] = new Map(),
 ): Turn | undefined {
+  const { clock, random, log } = params;
   try {
     const { times, missed, nextAt } = dueTimes(schedule, now);
     const judged = judgeTimes({ ...schedule, state: { ...schedule.state, nextAt } }, times, { taken });
     const decided = [...missed, ...judged.decided];
     if (decided.length === 0 && nextAt === schedule.state.nextAt) return undefined;
-    const put = putOf(schedule, { ...judged, decided }, uuidV7(clock.now(), random.bytes(16)), random);
+    const put = putOf(schedule, { ...judged, decided }, uuidV7(clock.now(), random.bytes(16)), params);
     return { schedule, now, taken, starts: judged.starts, put };
   } catch (error) {
     const { namespace, id } = schedule;
@@ -175,6 +179,7 @@ async function write(params: SchedulePassParams, batch: readonly Turn[]): Promis
     const puts = batch.map(({ put }) => put);
     const { outcomes } = await params.store.schedules.putIfRevision({ puts, announce: false });
     const turns = batch.filter((_, i) => outcomes[i]?.outcome === "written");
+    if (params.telemetry) countStarts(params.telemetry, turns);
     const again: Turn[] = [];
     let left = outcomes.some(({ outcome }) => outcome === "moved" || outcome === "busy");
     for (const [i, { taken }] of outcomes.entries()) {
@@ -194,6 +199,10 @@ async function write(params: SchedulePassParams, batch: readonly Turn[]): Promis
     for (const turn of batch) results.push(await write(params, [turn]));
     return { turns: results.flatMap(({ turns }) => turns), left: results.some(({ left }) => left) };
   }
+}
+
+function countStarts(telemetry: Telemetry, turns: readonly Turn[]): void {
+  for (const { put } of turns) for (const { run } of put.starts) telemetry.count("runs_started", 1, startLabels(run));
 }
 
 /** The turn without the times whose ids runs have; none if those runs are gone by now: the next pass looks again. */

@@ -117,7 +117,7 @@ export class PooledProcess {
   run(attempt: TaskAttempt, over: () => void): void {
     let task: Task;
     try {
-      task = this.#taskFor(attempt.task);
+      task = this.#taskFor(attempt);
     } catch (error) {
       attempt.end({ ok: false, error, unread: true });
       return over();
@@ -152,13 +152,15 @@ export class PooledProcess {
   }
 
   /** In the child every payload is JSON, and nothing but this process watches over limits. */
-  #taskFor(task: Task): Task {
+  #taskFor({ task, trace }: TaskAttempt): Task {
     const { plain, codec } = this.#params;
     const json = (payload: Task["input"]): Task["input"] =>
       payload === null || payload.length === 0 || (plain && payloadEncoding(payload) === "json")
         ? payload
         : jsonCodec.encode(codec.decode(payload), `what task "${task.op}" gets`);
-    return { ...task, input: json(task.input), details: json(task.details), spec: null, failures: [] };
+    // The limits are watched over here.
+    const spec = trace === undefined ? null : { name: task.name, trace };
+    return { ...task, input: json(task.input), details: json(task.details), spec, failures: [] };
   }
 
   // What it says ------------------------------------------------------------------------------------------------------

@@ -6,6 +6,8 @@ import type { ErrorRecord } from "../../model/error-record.ts";
 import { idempotencyKey } from "../../model/ids.ts";
 import { isPromiseLike } from "../../model/promise-like.ts";
 import type { Run } from "../../model/run.ts";
+import { traceOf } from "../../model/run-seed.ts";
+import { type TraceHeaders, traceHeaders } from "../../model/trace-context.ts";
 import type { Clock, Timer } from "../../ports/clock.ts";
 import type { Logger, RunLogger } from "../../ports/logger.ts";
 import type { StepInterceptor } from "../../ports/step-interceptor.ts";
@@ -98,6 +100,10 @@ export class Attempt implements StepInfo {
   get log(): RunLogger {
     const about = { ...aboutRun(this.#run), op: this.op.id, attempt: this.attempt };
     return runLogger({ log: this.#host.log, about });
+  }
+
+  get traceHeaders(): TraceHeaders {
+    return traceHeaders(this.#span?.context?.() ?? traceOf(this.#run.seed));
   }
 
   async start(definition: ChildDefinition, ...rest: readonly unknown[]): Promise<RunName> {

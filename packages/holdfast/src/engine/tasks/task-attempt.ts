@@ -6,6 +6,7 @@ import { idempotencyKey } from "../../model/ids.ts";
 import type { Payload } from "../../model/payload.ts";
 import type { Task } from "../../model/task.ts";
 import { writeToken } from "../../model/task-token.ts";
+import { type TraceHeaders, traceHeaders } from "../../model/trace-context.ts";
 import type { Clock, Timer } from "../../ports/clock.ts";
 import type { Codec } from "../../ports/codec.ts";
 import type { Logger, RunLogger } from "../../ports/logger.ts";
@@ -122,6 +123,15 @@ export class TaskAttempt implements TaskInfo {
   get log(): RunLogger {
     const { namespace, runId, op, name, attempt } = this.task;
     return runLogger({ log: this.#host.log, about: { namespace, runId, op, task: name, attempt } });
+  }
+
+  /** The trace context of the attempt, or else that of its run. */
+  get trace(): string | undefined {
+    return this.#span?.context?.() ?? this.task.spec?.trace;
+  }
+
+  get traceHeaders(): TraceHeaders {
+    return traceHeaders(this.trace);
   }
 
   /** How long it has been running, in whole milliseconds. */

@@ -15,6 +15,7 @@ import type { CheckedDuration } from "../../model/checked-duration.ts";
 import type { RunName } from "../../model/child.ts";
 import type { Duration } from "../../model/duration.ts";
 import { DEFAULT_RETRY, NO_RETRY, type RetryPolicy } from "../../model/retry-policy.ts";
+import type { TraceHeaders } from "../../model/trace-context.ts";
 import type { RunLogger } from "../../ports/logger.ts";
 import type { ChildDefinition, StepStartOptions } from "./start-options.ts";
 
@@ -77,6 +78,11 @@ export interface StepInfo {
   readonly idempotencyKey: string;
   /** Every line says which run, step and attempt it comes from. */
   readonly log: RunLogger;
+  /**
+   * The W3C headers of the trace that this attempt is part of: pass them on to the systems the step calls. Empty if the run was
+   * started without a trace.
+   */
+  readonly traceHeaders: TraceHeaders;
   /**
    * Starts another run, which goes its own way: nobody waits for it, and the end of this run does not close it. It knows where it
    * comes from. An attempt that is repeated finds the runs that it has started: the first start of each is the same run, and so on.

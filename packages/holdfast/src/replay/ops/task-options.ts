@@ -17,6 +17,7 @@ import { shownValue } from "../../errors/shown-value.ts";
 import type { CheckedDuration } from "../../model/checked-duration.ts";
 import { PRIORITY_MAX, PRIORITY_MIN } from "../../model/run.ts";
 import type { TaskSpec } from "../../model/task.ts";
+import type { TraceHeaders } from "../../model/trace-context.ts";
 import type { RunLogger } from "../../ports/logger.ts";
 import { type Compensation, type RetryOption, resolveRetry } from "./step-options.ts";
 
@@ -32,6 +33,11 @@ export interface TaskInfo {
   readonly idempotencyKey: string;
   /** Every line says which run, task and attempt it comes from. */
   readonly log: RunLogger;
+  /**
+   * The W3C headers of the trace that this attempt is part of: pass them on to the systems the task calls. Empty if the run was
+   * started without a trace.
+   */
+  readonly traceHeaders: TraceHeaders;
   /** What the last heartbeat of an earlier attempt reported; undefined if there was none. */
   readonly lastDetails: unknown;
   /** A secret with which others can report on this attempt: `hf.tasks.complete(token, result)`. */
