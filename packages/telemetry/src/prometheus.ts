@@ -59,9 +59,12 @@ export function prometheus(options: PrometheusOptions = {}): PrometheusTelemetry
   const labels = new BoundedLabels();
   const made = <M extends Metric>(kind: MetricKind<M>, name: string, about: MetricAbout, more?: object): M =>
     foundOrMade(register, kind, { name: `${prefix}${name}`, help: about.about, labelNames: about.labels, ...more });
-  const counters = tableOf<CountMetric, Counter>(COUNT_METRICS, (metric, about) =>
-    made(Counter, `${metric}_total`, about),
-  );
+  const counters = tableOf<CountMetric, Counter>(COUNT_METRICS, (metric, about) => {
+    const counter = made(Counter, `${metric}_total`, about);
+    // A series that begins with its first event has had no increase, as Prometheus sees it.
+    for (const value of about.values ?? []) counter.inc({ [about.labels[0] as string]: value }, 0);
+    return counter;
+  });
   const histograms = tableOf<DurationMetric, Histogram>(DURATION_METRICS, (metric, about) =>
     made(Histogram, `${metric}_seconds`, about, { buckets: [...BUCKETS[metric]] }),
   );

@@ -99,6 +99,8 @@ export interface Span {
 export interface MetricAbout {
   readonly about: string;
   readonly labels: readonly string[];
+  /** All values of its only label, if they are known: each can begin at zero, and the first event is an increase. */
+  readonly values?: readonly string[];
 }
 
 /** What is counted. */
@@ -132,16 +134,19 @@ export const COUNT_METRICS = {
   leases_lost: {
     about: "Leases of workers that were not renewed in time (expired), or were taken away (dead)",
     labels: ["reason"],
+    values: ["expired", "dead"],
   },
   retention_rounds: {
     about: "Looks for runs that are not kept any longer: finished, unfinished if there was more than time, or failed",
     labels: ["outcome"],
+    values: ["finished", "unfinished", "failed"],
   },
   runs_purged: { about: "Runs that those have deleted", labels: [] },
   sweeps: { about: "Looks for dead workers and missed deadlines", labels: [] },
   swept: {
     about: "What they found: dead workers, and runs that were returned, parked or timed out",
     labels: ["what"],
+    values: ["dead", "returned", "parked", "timed_out"],
   },
 } as const satisfies Readonly<Record<string, MetricAbout>>;
 
