@@ -13,7 +13,6 @@ import { prometheus } from "../src/index.ts";
 import { queriesOf, RULES, readAlerts, readDashboards } from "./deploy/files.ts";
 
 const { folder, missing } = findOrUnpackPrometheus();
-const left = missing === undefined ? "" : ` (left out: ${missing})`;
 const PATIENCE = { timeout: 25_000, interval: 100 };
 
 const send = task("send", (to: string) => `sent to ${to}`);
@@ -105,44 +104,42 @@ interface LoadedRules {
   }[];
 }
 
-test.skipIf(missing)(
-  `Prometheus scrapes a live worker, evaluates every alert, and answers every panel${left}`,
-  { timeout: 60_000 },
-  async () => {
-    const { target, runOrder } = await openWorker();
-    const { ask, query, value } = await openPrometheus(target);
-    await Promise.all(["Ada", "Ben", "Cleo"].map(runOrder));
-    const namespace = 'namespace="default"';
-    const expected = {
-      up: 1,
-      'holdfast_runs_started_total{workflow="order"}': 3,
-      'holdfast_runs_ended_total{workflow="order",status="completed"}': 3,
-      'holdfast_step_retries_total{workflow="order",step="charge"}': 3,
-      'holdfast_task_attempts_total{task="send",outcome="completed"}': 3,
-      'holdfast_run_seconds_count{workflow="order"}': 3,
-      [`holdfast_store_up{${namespace}}`]: 1,
-      [`holdfast_workers{${namespace},health="healthy"}`]: 1,
-      [`holdfast_leader{${namespace}}`]: 1,
-      [`holdfast_parked_runs{${namespace}}`]: 0,
-    };
-    await vi.waitFor(async () => {
-      const found = await Promise.all(Object.keys(expected).map(async (one) => [one, await value(one)]));
-      expect(Object.fromEntries(found)).toEqual(expected);
-    }, PATIENCE);
-    const p99 = "histogram_quantile(0.99, sum by (le) (holdfast_store_call_seconds_bucket))";
-    expect(await value(p99)).toBeGreaterThan(0);
+test("Prometheus scrapes a live worker, evaluates every alert, and answers every panel", { timeout: 60_000 }, async ({
+  skip,
+}) => {
+  skip(missing !== undefined, missing);
+  const { target, runOrder } = await openWorker();
+  const { ask, query, value } = await openPrometheus(target);
+  await Promise.all(["Ada", "Ben", "Cleo"].map(runOrder));
+  const namespace = 'namespace="default"';
+  const expected = {
+    up: 1,
+    'holdfast_runs_started_total{workflow="order"}': 3,
+    'holdfast_runs_ended_total{workflow="order",status="completed"}': 3,
+    'holdfast_step_retries_total{workflow="order",step="charge"}': 3,
+    'holdfast_task_attempts_total{task="send",outcome="completed"}': 3,
+    'holdfast_run_seconds_count{workflow="order"}': 3,
+    [`holdfast_store_up{${namespace}}`]: 1,
+    [`holdfast_workers{${namespace},health="healthy"}`]: 1,
+    [`holdfast_leader{${namespace}}`]: 1,
+    [`holdfast_parked_runs{${namespace}}`]: 0,
+  };
+  await vi.waitFor(async () => {
+    const found = await Promise.all(Object.keys(expected).map(async (one) => [one, await value(one)]));
+    expect(Object.fromEntries(found)).toEqual(expected);
+  }, PATIENCE);
+  const p99 = "histogram_quantile(0.99, sum by (le) (holdfast_store_call_seconds_bucket))";
+  expect(await value(p99)).toBeGreaterThan(0);
 
-    await vi.waitFor(async () => {
-      const { groups } = await ask<LoadedRules>("rules");
-      const rules = groups.flatMap((group) => group.rules);
-      const found = rules.map(({ name, health, lastError = "" }) => `${name} ${health} ${lastError}`.trim());
-      expect(found.sort()).toEqual(
-        readAlerts()
-          .map(({ name }) => `${name} ok`)
-          .sort(),
-      );
-    }, PATIENCE);
-    for (const expression of readDashboards().flatMap(queriesOf))
-      await expect(query(expression)).resolves.toBeDefined();
-  },
-);
+  await vi.waitFor(async () => {
+    const { groups } = await ask<LoadedRules>("rules");
+    const rules = groups.flatMap((group) => group.rules);
+    const found = rules.map(({ name, health, lastError = "" }) => `${name} ${health} ${lastError}`.trim());
+    expect(found.sort()).toEqual(
+      readAlerts()
+        .map(({ name }) => `${name} ok`)
+        .sort(),
+    );
+  }, PATIENCE);
+  for (const expression of readDashboards().flatMap(queriesOf)) await expect(query(expression)).resolves.toBeDefined();
+});
