@@ -48,6 +48,7 @@ export const OBSERVED_METRICS = {
   dead_tasks: { about: "Tasks that have used up their attempts, counted up to 1,000", labels: ["namespace"] },
 } as const satisfies Readonly<Record<string, MetricAbout>>;
 
+/** The name of a gauge that is asked for; `OBSERVED_METRICS` says what each one shows. */
 export type ObservedMetric = keyof typeof OBSERVED_METRICS;
 
 export interface Observation {

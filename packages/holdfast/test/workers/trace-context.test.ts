@@ -80,6 +80,19 @@ describe("the headers of the request that asks for a start", () => {
   });
 });
 
+test("a compensation has them, too", async () => {
+  const fleet = openFleet();
+  const seen: TraceHeaders[] = [];
+  const undone = workflow("undone", async (ctx) => {
+    await ctx.step("do", () => "done", { compensate: (_, c) => void seen.push(c.traceHeaders) });
+    throw new Error("no");
+  });
+  await fleet.worker({ workflows: [undone] });
+  const run = await fleet.client().start(undone, undefined, { id: "r", trace: GIVEN });
+  await expect(fleet.result(run)).rejects.toThrow();
+  expect(seen).toEqual([GIVEN]);
+});
+
 test("an attempt passes on its own span, if it has one", async () => {
   const fleet = openFleet();
   const { telemetry } = tracer();

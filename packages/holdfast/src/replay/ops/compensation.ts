@@ -141,8 +141,8 @@ export class Compensations implements Undoing {
     // As the step had it: what was done before a fork was done under the id of its origin.
     const runId = settledSeq === 0 ? run.runId : runIdAt(settledSeq, forks, run.runId);
     const key = idempotencyKey(runId, keyOf);
-    const fn = ({ signal, attempt }: StepInfo): unknown =>
-      undo(result, { outcome, idempotencyKey: key, signal, attempt });
+    const fn = ({ signal, attempt, traceHeaders }: StepInfo): unknown =>
+      undo(result, { outcome, idempotencyKey: key, signal, attempt, traceHeaders });
     return this.#machine.ask(COMPENSATION, entry.name, shield, { step: new StepWork(fn, UNDO_OPTIONS) });
   }
 }

@@ -114,6 +114,8 @@ export interface CompensationInfo {
   readonly signal: AbortSignal;
   /** Which attempt of the compensation this is, counted from 1. */
   readonly attempt: number;
+  /** The W3C headers of the trace that this attempt is part of, as in a step. */
+  readonly traceHeaders: TraceHeaders;
 }
 
 /** Undoes a step. `result` is present if the step completed. */
