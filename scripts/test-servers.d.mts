@@ -1,5 +1,7 @@
 import type { PostgresSource } from "./postgres-binaries.mjs";
 
+export { findOrUnpackPrometheus } from "./prometheus-binaries.mjs";
+
 export function startServers(options?: {
   readonly fsync?: boolean;
   readonly settings?: Readonly<Record<string, string>>;

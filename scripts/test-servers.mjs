@@ -1,5 +1,6 @@
 // The servers that tests need. PostgreSQL: HOLDFAST_TEST_POSTGRES_URL if set; else a throw-away server in a temporary
-// folder, from the programs that postgres-binaries.mjs finds or installs.
+// folder, from the programs that postgres-binaries.mjs finds or installs. Prometheus: a test starts it, with the programs that
+// prometheus-binaries.mjs finds or unpacks.
 import { spawn, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import {
@@ -20,6 +21,8 @@ import os from "node:os";
 import path from "node:path";
 import process from "node:process";
 import { findBinaries, findOrInstallBinaries, howToGetPostgres, serverUser } from "./postgres-binaries.mjs";
+
+export { findOrUnpackPrometheus } from "./prometheus-binaries.mjs";
 
 const VARIABLE = "HOLDFAST_TEST_POSTGRES_URL";
 const FOLDER_PREFIX = "holdfast-postgres-";

@@ -5,7 +5,7 @@ import path from "node:path";
 import { connect, silentLogger } from "holdfast";
 import { Registry } from "prom-client";
 import { describe, expect, test } from "vitest";
-import { findOrUnpackPrometheus } from "../../../scripts/prometheus-binaries.mjs";
+import { findOrUnpackPrometheus } from "../../../scripts/test-servers.mjs";
 import { prometheus } from "../src/index.ts";
 import { metricsIn, queriesOf, ROOT, RULE_TESTS, RULES, readAlerts, readDashboards } from "./deploy/files.ts";
 

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { connect, RetryableError, silentLogger, task, workflow } from "holdfast";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { findOrUnpackPrometheus } from "../../../scripts/prometheus-binaries.mjs";
+import { findOrUnpackPrometheus } from "../../../scripts/test-servers.mjs";
 import { prometheus } from "../src/index.ts";
 import { queriesOf, RULES, readAlerts, readDashboards } from "./deploy/files.ts";
 
