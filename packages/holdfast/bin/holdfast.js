@@ -1,0 +1,28 @@
+#!/usr/bin/env node
+// `npx holdfast`: the command line is a package of its own, so that programs do not carry it along.
+import { createRequire } from "node:module";
+import path from "node:path";
+import process from "node:process";
+import { pathToFileURL } from "node:url";
+
+const COMMAND = "@holdfast/cli";
+
+/** Next to this package, or in the project of the current folder: a global `holdfast` finds the command of a project. */
+function find() {
+  for (const place of [import.meta.url, path.join(process.cwd(), "command.js")]) {
+    try {
+      return createRequire(place).resolve(`${COMMAND}/bin`);
+    } catch {
+      // the next place
+    }
+  }
+  return undefined;
+}
+
+const bin = find();
+if (bin === undefined) {
+  console.error(
+    `The command line is the package ${COMMAND}, which is not installed. Run: npm install --save-dev ${COMMAND}`,
+  );
+  process.exitCode = 2;
+} else await import(pathToFileURL(bin).href);
