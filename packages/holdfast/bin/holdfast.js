@@ -21,8 +21,8 @@ function find() {
 
 const bin = find();
 if (bin === undefined) {
-  console.error(
-    `The command line is the package ${COMMAND}, which is not installed. Run: npm install --save-dev ${COMMAND}`,
+  process.stderr.write(
+    `The command line is the package ${COMMAND}, which is not installed. Run: npm install --save-dev ${COMMAND}\n`,
   );
   process.exitCode = 2;
 } else await import(pathToFileURL(bin).href);

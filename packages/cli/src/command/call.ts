@@ -7,16 +7,16 @@ import { type OpenOptions, openClient } from "../io/open.ts";
 import { findTarget, type Target } from "../io/target.ts";
 import { Output } from "../output/output.ts";
 import type { Values } from "./parse.ts";
-import type { Verb } from "./verb.ts";
+import type { VerbShape } from "./verb-shape.ts";
 
 export class Call {
-  readonly verb: Verb;
+  readonly verb: VerbShape;
   readonly io: Io;
   readonly out: Output;
   readonly #values: Values;
   readonly #opened: Client[] = [];
 
-  constructor(verb: Verb, values: Values, io: Io) {
+  constructor(verb: VerbShape, values: Values, io: Io) {
     this.verb = verb;
     this.#values = values;
     this.io = io;

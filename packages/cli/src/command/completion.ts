@@ -2,7 +2,7 @@
  * Completions: small scripts that ask the command itself (`holdfast --complete <words…>`), so that they never lag behind. That answer
  * comes from the table of verbs alone; no store is opened.
  */
-import { GLOBAL_OPTIONS, type Verb } from "./verb.ts";
+import { GLOBAL_OPTIONS, type VerbShape } from "./verb-shape.ts";
 
 export const SHELLS = ["bash", "zsh", "fish"] as const;
 export type Shell = (typeof SHELLS)[number];
@@ -38,7 +38,7 @@ export function completionScript(shell: Shell): string {
 }
 
 /** What may stand where the cursor is, one line each: the word, a tab, what it is. */
-export function complete(verbs: readonly Verb[], words: readonly string[]): string[] {
+export function complete(verbs: readonly VerbShape[], words: readonly string[]): string[] {
   const current = words.at(-1) ?? "";
   const before = words.slice(0, -1);
   const path: string[] = [];
@@ -67,7 +67,7 @@ export function complete(verbs: readonly Verb[], words: readonly string[]): stri
   return found.filter(([word]) => word.startsWith(current)).map(([word, about]) => `${word}\t${about}`);
 }
 
-function nextWords(verbs: readonly Verb[], path: readonly string[]): [string, string][] {
+function nextWords(verbs: readonly VerbShape[], path: readonly string[]): [string, string][] {
   const prefix = path.length === 0 ? "" : `${path.join(" ")} `;
   const words = new Map<string, string>();
   for (const verb of verbs) {

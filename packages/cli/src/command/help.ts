@@ -1,7 +1,7 @@
 /** The help: of the command, of a group, of a verb. */
 import type { Paint } from "../output/paint.ts";
 import { padEnd } from "../output/width.ts";
-import { GLOBAL_OPTIONS, type Verb, type VerbOption } from "./verb.ts";
+import { GLOBAL_OPTIONS, type VerbOption, type VerbShape } from "./verb-shape.ts";
 
 const LINE_WIDTH = 100;
 
@@ -32,7 +32,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   context: "named stores and servers",
 };
 
-export function commandHelp(verbs: readonly Verb[], paint: Paint): string {
+export function commandHelp(verbs: readonly VerbShape[], paint: Paint): string {
   const lines = [
     `${paint.bold("holdfast")}: durable workflows, from the command line`,
     "",
@@ -57,7 +57,7 @@ export function commandHelp(verbs: readonly Verb[], paint: Paint): string {
   return lines.join("\n");
 }
 
-function groupRows(verbs: readonly Verb[], group: string): [string, string][] {
+function groupRows(verbs: readonly VerbShape[], group: string): [string, string][] {
   const own = verbs.filter(({ path }) => path === group || path.startsWith(`${group} `));
   const [first] = own;
   if (first === undefined) return [];
@@ -66,7 +66,7 @@ function groupRows(verbs: readonly Verb[], group: string): [string, string][] {
   return [[group, `${GROUPS[group] ?? ""}: ${names}`]];
 }
 
-export function groupHelp(verbs: readonly Verb[], group: string, paint: Paint): string {
+export function groupHelp(verbs: readonly VerbShape[], group: string, paint: Paint): string {
   const own = verbs.filter(({ path }) => path.startsWith(`${group} `));
   return [
     `${paint.bold(`holdfast ${group}`)}: ${GROUPS[group] ?? ""}`,
@@ -80,7 +80,7 @@ export function groupHelp(verbs: readonly Verb[], group: string, paint: Paint): 
   ].join("\n");
 }
 
-export function verbHelp(verb: Verb, paint: Paint): string {
+export function verbHelp(verb: VerbShape, paint: Paint): string {
   const { about, details, options = [], examples } = verb;
   const lines = [`${paint.bold(`holdfast ${usage(verb)}`)}`, "", sentence(about)];
   if (details !== undefined) lines.push("", details);
@@ -100,7 +100,7 @@ export function verbHelp(verb: Verb, paint: Paint): string {
   return lines.join("\n");
 }
 
-export function usage({ path, arguments: words = [] }: Verb): string {
+export function usage({ path, arguments: words = [] }: VerbShape): string {
   const shown = words.map(({ name, optional, many }) => {
     const word = `<${name}${many === true ? "…" : ""}>`;
     return optional === true ? `[${word}]` : word;

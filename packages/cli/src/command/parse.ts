@@ -5,7 +5,7 @@
 import { parseArgs } from "node:util";
 import { UsageError } from "../io/failure.ts";
 import { nearest } from "./nearest.ts";
-import { GLOBAL_OPTIONS, type Verb, type VerbOption } from "./verb.ts";
+import { GLOBAL_OPTIONS, type VerbOption, type VerbShape } from "./verb-shape.ts";
 
 /** The values of options by name, and of arguments by position. */
 export interface Values {
@@ -14,17 +14,17 @@ export interface Values {
 }
 
 /** What the words at the beginning of a command line lead to. */
-export interface Found {
+export interface Found<V extends VerbShape = VerbShape> {
   /** The words of the verb, as far as they are known: `["workflow"]` if only the group is named. */
   readonly path: readonly string[];
-  readonly verb: Verb | undefined;
+  readonly verb: V | undefined;
   /** The first word that belongs to no verb. */
   readonly unknown: string | undefined;
   /** The command line without the words of the verb. */
   readonly rest: readonly string[];
 }
 
-export function findVerb(verbs: readonly Verb[], argv: readonly string[]): Found {
+export function findVerb<V extends VerbShape>(verbs: readonly V[], argv: readonly string[]): Found<V> {
   const path: string[] = [];
   const rest = [...argv];
   let at = 0;
@@ -48,7 +48,7 @@ export function findVerb(verbs: readonly Verb[], argv: readonly string[]): Found
 }
 
 /** The values of a verb's options and arguments. `partial`: nothing is required, because only help is wanted. */
-export function readValues(verb: Verb | undefined, argv: readonly string[]): Values {
+export function readValues(verb: VerbShape | undefined, argv: readonly string[]): Values {
   const known = [...GLOBAL_OPTIONS, ...(verb?.options ?? [])];
   const options = Object.fromEntries(
     known.map(({ name, value }) => [name, { type: value === undefined ? ("boolean" as const) : ("string" as const) }]),
@@ -77,7 +77,7 @@ export function readValues(verb: Verb | undefined, argv: readonly string[]): Val
 }
 
 /** Refuses arguments that are missing or too many. */
-export function requireArguments(verb: Verb, words: readonly string[]): void {
+export function requireArguments(verb: VerbShape, words: readonly string[]): void {
   const wanted = verb.arguments ?? [];
   const missing = wanted.find(({ optional }, index) => optional !== true && words[index] === undefined);
   if (missing)
@@ -101,7 +101,7 @@ function checkedValue({ name, value, choices }: VerbOption, given: string | unde
   return given;
 }
 
-function unknownOption(given: string, verb: Verb | undefined, known: readonly VerbOption[]): UsageError {
+function unknownOption(given: string, verb: VerbShape | undefined, known: readonly VerbOption[]): UsageError {
   const near = nearest(
     given.replace(/^-+/, ""),
     known.map(({ name }) => name),

@@ -5,7 +5,7 @@ import { text as readAll } from "node:stream/consumers";
 import type { Attributes, AttributeValue, ListFilter, RunStatus } from "holdfast";
 import { UsageError } from "../io/failure.ts";
 import type { Call } from "./call.ts";
-import type { VerbOption } from "./verb.ts";
+import type { VerbOption } from "./verb-shape.ts";
 
 export const INPUT_OPTION: VerbOption = {
   name: "input",

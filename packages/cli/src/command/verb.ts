@@ -1,48 +1,10 @@
-/** What a verb is: data for the parser, the help, the completions and the docs; its code is loaded when it runs. */
+/** A verb: data for the parser, the help, the completions and the docs; its code is loaded when it runs. */
 import type { Call } from "./call.ts";
-
-/** An option of a verb: `--name`, or `--name <value>`. */
-export interface VerbOption {
-  readonly name: string;
-  /** What stands for its value in the help; without it, the option is a switch. */
-  readonly value?: string;
-  readonly about: string;
-  /** It may be given several times. */
-  readonly many?: boolean;
-  readonly choices?: readonly string[];
-}
-
-/** An argument of a verb, by position. */
-export interface VerbArgument {
-  readonly name: string;
-  readonly about: string;
-  readonly optional?: boolean;
-  /** It takes everything that is left. */
-  readonly many?: boolean;
-}
+import type { VerbShape } from "./verb-shape.ts";
 
 /** The code of a verb: returns the exit code, or nothing for 0. */
 export type Action = (call: Call) => Promise<number | undefined>;
 
-export interface Verb {
-  /** `workflow list`. */
-  readonly path: string;
-  readonly about: string;
-  /** More to say, below the first line of its help. */
-  readonly details?: string;
-  readonly arguments?: readonly VerbArgument[];
-  readonly options?: readonly VerbOption[];
-  readonly examples: readonly string[];
+export interface Verb extends VerbShape {
   readonly load: () => Promise<Action>;
 }
-
-/** Options that every verb takes. */
-export const GLOBAL_OPTIONS: readonly VerbOption[] = [
-  { name: "url", value: "url", about: "a store (file:app.db, postgres://…) or a server (http://host:7433)" },
-  { name: "namespace", value: "name", about: "the namespace" },
-  { name: "token", value: "token", about: "the token for a server" },
-  { name: "context", value: "name", about: "the context to take all of these from" },
-  { name: "json", about: "JSON lines on standard output, and nothing else there" },
-  { name: "help", about: "help about a verb, with examples" },
-  { name: "version", about: "the version of the command" },
-];

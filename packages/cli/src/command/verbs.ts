@@ -5,7 +5,8 @@ import { SCHEDULE_VERBS } from "../verbs/schedule/table.ts";
 import { STORE_VERBS } from "../verbs/store/table.ts";
 import { WORKFLOW_VERBS } from "../verbs/workflow/table.ts";
 import { SHELLS } from "./completion.ts";
-import type { Verb, VerbArgument } from "./verb.ts";
+import type { Verb } from "./verb.ts";
+import type { VerbArgument } from "./verb-shape.ts";
 
 const NAME: VerbArgument = { name: "name", about: "the name of the context" };
 

@@ -55,20 +55,17 @@ export function isServer(url: string): boolean {
 
 /** Until the core can open such URLs, say what helps instead of an unknown scheme. */
 async function requireRemote(io: Io, { url, from }: Target): Promise<void> {
+  if ((await io.importPackage("@holdfast/remote")) !== undefined) return;
   const core = await io.core();
-  try {
-    await import("@holdfast/remote" as string);
-  } catch (cause) {
-    const what =
-      from === "default"
-        ? "No store is named, and none of --url, HOLDFAST_URL and a context says where the server is"
-        : `${url} is a server, and the package that talks to servers is not installed`;
-    const advice =
-      from === "default"
-        ? "Name a store, such as --url file:app.db or --url postgres://…, or run: holdfast dev"
-        : "Run: npm install @holdfast/remote";
-    throw new core.HoldfastError("adapter_not_installed", `${what}. ${advice}`, { data: { url }, cause });
-  }
+  const what =
+    from === "default"
+      ? "No store is named, and none of --url, HOLDFAST_URL and a context says where the server is"
+      : `${url} is a server, and the package that talks to servers is not installed`;
+  const advice =
+    from === "default"
+      ? "Name a store, such as --url file:app.db or --url postgres://…, or run: holdfast dev"
+      : "Run: npm install @holdfast/remote";
+  throw new core.HoldfastError("adapter_not_installed", `${what}. ${advice}`, { data: { url } });
 }
 
 function noFile(url: string, file: string): CommandError {

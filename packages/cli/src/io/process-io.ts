@@ -24,9 +24,11 @@ export function processIo(bin: string): Io {
     cwd: process.cwd(),
     now: () => Date.now(),
     wait,
+    random: () => Math.random(),
     interrupted: stop.signal,
     core: () => loadCore(process.cwd()),
     importFile,
+    importPackage,
     self: { program: process.execPath, nodeArgs: process.execArgv, bin },
   };
 }
@@ -46,13 +48,23 @@ export function wait(ms: number, signal?: AbortSignal): Promise<void> {
 
 /** The project's own copy first: its workflows and adapters belong to that one, also if this command is installed elsewhere. */
 async function loadCore(folder: string): Promise<Core> {
-  let file: string | undefined;
+  const file = find("holdfast", path.join(folder, "command.js"));
+  return file === undefined ? import("holdfast") : ((await import(pathToFileURL(file).href)) as Core);
+}
+
+async function importPackage(name: string): Promise<unknown> {
+  const file = find(name, path.join(process.cwd(), "command.js")) ?? find(name, import.meta.url);
+  // A package that is there and fails is a fault that must be seen.
+  return file === undefined ? undefined : import(pathToFileURL(file).href);
+}
+
+/** The file that a package name resolves to when imported from `place`. */
+function find(name: string, place: string): string | undefined {
   try {
-    file = createRequire(path.join(folder, "command.js")).resolve("holdfast");
+    return createRequire(place).resolve(name);
   } catch {
-    return import("holdfast");
+    return undefined;
   }
-  return (await import(pathToFileURL(file).href)) as Core;
 }
 
 /** Once for the process: a second one would compile everything twice. */

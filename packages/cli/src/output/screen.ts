@@ -38,16 +38,12 @@ export class Screen {
 /**
  * Shows it every `ms` until Ctrl-C, or until `show` returns an exit code. On a terminal in place, elsewhere one after the other.
  */
-export async function redrawEvery(
-  call: Call,
-  ms: number,
-  show: () => Promise<number | undefined | void>,
-): Promise<number> {
+export async function redrawEvery(call: Call, ms: number, show: () => Promise<number | undefined>): Promise<number> {
   const { io, out } = call;
   const screen = new Screen(io);
   try {
     for (;;) {
-      let code: number | undefined | void;
+      let code: number | undefined;
       if (out.isTerminal) {
         const { lines, value } = await out.drawn(show);
         screen.draw(lines);

@@ -32,7 +32,7 @@ if (code === undefined) process.exit(1);
 await begun;
 const core = await io.core();
 const hf = await core.connect(url, { namespace, logger: workerLogger(io, new Output(io, false), { own: true }) });
-const worker = hf.worker({ workflows: code.workflows, tasks: code.tasks });
+const worker = hf.worker({ workflows: code.workflows, tasks: code.tasks, name: "dev" });
 await worker.start();
 drain = () => {
   void worker

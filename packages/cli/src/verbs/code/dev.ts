@@ -20,6 +20,7 @@ export const dev: Action = async (call) => {
       exitCode: EXIT.notFound,
       data: { file: missing },
     });
+  if (files.length === 0 && (await call.io.importPackage("@holdfast/server")) === undefined) throw serverMissing();
   const url = call.text("url") ?? devStore(call.io.cwd);
   const namespace = call.text("namespace") ?? "default";
   // The tables are there before the worker's process and the server need them.
@@ -27,7 +28,6 @@ export const dev: Action = async (call) => {
   const worker = files.length === 0 ? undefined : new DevWorker(call, { url, namespace, files });
   const loaded = worker?.load();
   const [server] = await Promise.all([openServer(call, url), opening]);
-  if (server === undefined && worker === undefined) throw serverMissing();
   const what = await loaded;
   show(call, { url, server, what, tookMs: call.io.now() - began });
   worker?.watch();

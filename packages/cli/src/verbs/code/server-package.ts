@@ -22,28 +22,13 @@ export const INSTALL_SERVER = "npm install @holdfast/server";
 
 /** Undefined if the package is not installed. */
 export async function openServer(call: Call, url: string): Promise<RunningServer | undefined> {
-  const { openServer: open } = await loadServer();
-  if (open === undefined) return undefined;
+  const found = (await call.io.importPackage("@holdfast/server")) as ServerPackage | undefined;
+  if (found?.openServer === undefined) return undefined;
   const auth = call.texts("auth");
-  return open({
+  return found.openServer({
     url,
     ...given({ host: call.text("host"), port: call.number("port", 0), auth: auth.length === 0 ? undefined : auth }),
   });
-}
-
-async function loadServer(): Promise<ServerPackage> {
-  try {
-    return (await import("@holdfast/server" as string)) as ServerPackage;
-  } catch (error) {
-    // Anything but its absence is a fault that must be seen.
-    if (
-      ["ERR_MODULE_NOT_FOUND", "MODULE_NOT_FOUND", "ERR_PACKAGE_PATH_NOT_EXPORTED"].includes(
-        String((error as { code?: string }).code),
-      )
-    )
-      return {};
-    throw error;
-  }
 }
 
 export function serverMissing(): CommandError {

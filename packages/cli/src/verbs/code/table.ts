@@ -1,5 +1,6 @@
 /** The verbs that run or check the user's code, and the server. */
-import type { Verb, VerbArgument, VerbOption } from "../../command/verb.ts";
+import type { Verb } from "../../command/verb.ts";
+import type { VerbArgument, VerbOption } from "../../command/verb-shape.ts";
 
 const FILES: VerbArgument = {
   name: "file",

@@ -1,5 +1,4 @@
 /** A namespace that nobody else has, and that is emptied afterward. */
-import { randomBytes } from "node:crypto";
 import type { Client } from "holdfast";
 import type { Call } from "../../command/call.ts";
 import { UsageError } from "../../io/failure.ts";
@@ -15,7 +14,7 @@ export async function openOwnNamespace(
   if (target.from === "default")
     throw new UsageError(`Name the store: holdfast ${call.verb.path} --url file:${prefix}.db, or --url postgres://….`);
   if (isServer(target.url)) throw new UsageError(`${call.verb.path} works on a store, not through a server.`);
-  const namespace = `${prefix}-${randomBytes(4).toString("hex")}`;
+  const namespace = `${prefix}-${call.io.random().toString(36).slice(2, 10)}`;
   return { hf: await call.openAt({ ...target, namespace }, { create: "empty" }), url: target.url };
 }
 

@@ -1,5 +1,6 @@
 /** The verbs that put load on the user's own store, in a namespace of their own. */
-import type { Verb, VerbOption } from "../../command/verb.ts";
+import type { Verb } from "../../command/verb.ts";
+import type { VerbOption } from "../../command/verb-shape.ts";
 
 const SECONDS: VerbOption = { name: "seconds", value: "n", about: "how long; the default is 10" };
 

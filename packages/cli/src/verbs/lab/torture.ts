@@ -1,6 +1,5 @@
 /** `torture`: workers are killed while runs go on; the ledger must agree with the histories. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { randomInt } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -68,7 +67,7 @@ async function load(call: Call, hf: Client, fleet: Fleet, ms: number, ledger: st
       await run.signal(go, true);
       started.push(run.id);
     }
-    await io.wait(randomInt(KILL_EVERY_MS / 4, KILL_EVERY_MS), io.interrupted);
+    await io.wait(KILL_EVERY_MS * (0.25 + 0.75 * io.random()), io.interrupted);
     fleet.killOne();
   }
   return started;
@@ -118,7 +117,7 @@ class Fleet {
   killOne(): void {
     const names = [...this.#working.keys()];
     if (names.length === 0) return;
-    const name = names[randomInt(names.length)] as string;
+    const name = names[Math.floor(this.#call.io.random() * names.length)] as string;
     const child = this.#working.get(name) as ChildProcess;
     if (child.pid !== undefined) this.killed.add(child.pid);
     this.#working.delete(name);

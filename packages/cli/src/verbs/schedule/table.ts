@@ -1,6 +1,7 @@
 /** The verbs `holdfast schedule …`. */
 import { INPUT_OPTION, YES_OPTION } from "../../command/values.ts";
-import type { Verb, VerbArgument, VerbOption } from "../../command/verb.ts";
+import type { Verb } from "../../command/verb.ts";
+import type { VerbArgument, VerbOption } from "../../command/verb-shape.ts";
 
 const ID: VerbArgument = { name: "id", about: "the id of the schedule" };
 const OVERLAPS = ["skip", "buffer-one", "buffer-all", "cancel-other", "terminate-other", "allow"];

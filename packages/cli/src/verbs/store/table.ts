@@ -1,6 +1,7 @@
 /** The verbs that operate a store: queues, workers, versions, tasks, health, what is kept. */
 import { FILTER_OPTIONS, INPUT_OPTION, YES_OPTION } from "../../command/values.ts";
-import type { Verb, VerbArgument, VerbOption } from "../../command/verb.ts";
+import type { Verb } from "../../command/verb.ts";
+import type { VerbArgument, VerbOption } from "../../command/verb-shape.ts";
 
 const TOKEN: VerbArgument = { name: "task-token", about: "the token of the task" };
 const WORKFLOW: VerbArgument = { name: "workflow", about: "the name of the workflow" };

@@ -44,7 +44,10 @@ export const top: Action = async (call) => {
     if (!call.out.json) show(call, snapshot);
     return undefined;
   }
-  return redrawEvery(call, seconds * 1_000, async () => show(call, await look(call, hf)));
+  return redrawEvery(call, seconds * 1_000, async () => {
+    show(call, await look(call, hf));
+    return undefined;
+  });
 };
 
 export async function look(call: Call, hf: Client): Promise<Snapshot> {

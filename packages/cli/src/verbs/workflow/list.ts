@@ -15,15 +15,11 @@ export const list: Action = async (call) => {
   const hf = await call.open();
   const filter = readFilter(call) ?? {};
   const limit = call.flag("all") ? Number.POSITIVE_INFINITY : (call.number("limit") ?? LIMIT_DEFAULT);
-  if (call.flag("watch")) {
-    const show = async (): Promise<void> => listOnce(call, hf, filter, limit);
-    return redrawEvery(call, WATCH_MS, show);
-  }
-  await listOnce(call, hf, filter, limit);
-  return undefined;
+  const show = (): Promise<undefined> => listOnce(call, hf, filter, limit);
+  return call.flag("watch") ? redrawEvery(call, WATCH_MS, show) : show();
 };
 
-async function listOnce(call: Call, hf: Client, filter: ListFilter, limit: number): Promise<void> {
+async function listOnce(call: Call, hf: Client, filter: ListFilter, limit: number): Promise<undefined> {
   const rows: RunSummary[] = [];
   let cursor: string | null = null;
   let printed = 0;
@@ -37,9 +33,10 @@ async function listOnce(call: Call, hf: Client, filter: ListFilter, limit: numbe
       printed += page.runs.length;
     } else rows.push(...page.runs);
   } while (cursor !== null && printed + rows.length < limit);
-  if (call.out.json) return;
+  if (call.out.json) return undefined;
   showRuns(call, rows);
   if (cursor !== null) call.out.note(call.out.errorPaint.dim(`The newest ${rows.length}. More: --limit, or --all.`));
+  return undefined;
 }
 
 export function showRuns(call: Call, runs: readonly RunSummary[]): void {

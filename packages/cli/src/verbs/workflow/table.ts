@@ -1,6 +1,7 @@
 /** The verbs `holdfast workflow …`. */
 import { FILTER_OPTIONS, INPUT_OPTION, YES_OPTION } from "../../command/values.ts";
-import type { Verb, VerbArgument, VerbOption } from "../../command/verb.ts";
+import type { Verb } from "../../command/verb.ts";
+import type { VerbArgument, VerbOption } from "../../command/verb-shape.ts";
 
 const ID: VerbArgument = { name: "id", about: "the id of the run" };
 const TIMEOUT: VerbOption = { name: "timeout", value: "duration", about: "how long to wait: 30s, 5m" };
