@@ -18,7 +18,7 @@ for (const stream of [process.stdout, process.stderr])
 if (argv.length === 1 && argv[0] === "--version") process.stdout.write(`${version()}\n`);
 else {
   const [{ main }, { processIo }] = await Promise.all([import("./main.ts"), import("./io/process-io.ts")]);
-  process.exitCode = await main(argv, processIo(fileURLToPath(import.meta.url)));
-  // Something of the application (a pool of connections, a timer) may still be open: the verb has ended, and all is closed.
-  if (process.exitCode === 130) process.exit();
+  const code = await main(argv, processIo(fileURLToPath(import.meta.url)));
+  // The user's code may have left something open, such as a pool of connections. What was written goes out first.
+  process.stdout.write("", () => process.stderr.write("", () => process.exit(code)));
 }

@@ -201,11 +201,11 @@ test("contexts are added, used, listed without their token, and removed", async 
   await json("context", "add", "prod", "--url", "postgres://ann:pw@db/app", "--token", "secret", "--namespace", "shop");
   const listed = await json("context", "list");
   expect(listed.records).toEqual([
-    { name: "local", url: `file:${path.join(folder, "app.db")}`, namespace: null, hasToken: false, current: true },
+    { name: "local", url: `file://${path.join(folder, "app.db")}`, namespace: null, hasToken: false, current: true },
     { name: "prod", url: "postgres://ann:***@db/app", namespace: "shop", hasToken: true, current: false },
   ]);
   expect(listed.out).not.toContain("secret");
-  expect((await json("migrate")).records).toMatchObject([{ url: `file:${path.join(folder, "app.db")}` }]);
+  expect((await json("migrate")).records).toMatchObject([{ url: `file://${path.join(folder, "app.db")}` }]);
   expect((await json("workflow", "count")).records).toEqual([{ count: 0 }]);
   expect((await json("context", "use", "prod")).code).toBe(0);
   expect((await json("context", "remove", "prod")).code).toBe(0);

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 // `npx holdfast`: the command line is a package of its own, so that programs do not carry it along.
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 import process from "node:process";
@@ -11,7 +12,8 @@ const COMMAND = "@holdfast/cli";
 function find() {
   for (const place of [import.meta.url, path.join(process.cwd(), "command.js")]) {
     try {
-      return createRequire(place).resolve(`${COMMAND}/bin`);
+      const manifest = createRequire(place).resolve(`${COMMAND}/package.json`);
+      return path.join(path.dirname(manifest), JSON.parse(readFileSync(manifest, "utf8")).bin.holdfast);
     } catch {
       // the next place
     }

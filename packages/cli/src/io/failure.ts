@@ -86,7 +86,8 @@ export function failureOf(error: unknown, registry: Registry): Failure {
     return { code, kind, message, data, exitCode };
   }
   const { code, kind, data, message } = (error ?? {}) as Partial<ErrorJson>;
-  if (error instanceof Error && code !== undefined && kind !== undefined && Object.hasOwn(registry, code)) {
+  // A code that is not in the registry comes from a newer server or adapter: it is still more than nothing.
+  if (error instanceof Error && typeof code === "string" && typeof kind === "string") {
     return { code, kind, message: error.message, data: data ?? {}, exitCode: exitCodeOf(code, kind, data, registry) };
   }
   const text = error instanceof Error ? error.message : String(message ?? error);

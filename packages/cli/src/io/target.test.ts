@@ -64,7 +64,8 @@ test("URLs are shown without their password", () => {
 
 test("the file of a SQLite URL is found, relative to the folder", () => {
   expect(sqliteFile("file:app.db", "/srv")).toBe("/srv/app.db");
-  expect(sqliteFile("file:///var/app.db?mode=x", "/srv")).toBe("/var/app.db");
-  expect(sqliteFile("file:my%20app.db", "/srv")).toBe("/srv/my app.db");
+  expect(sqliteFile("file:///var/my%20app.db", "/srv")).toBe("/var/my app.db");
+  expect(sqliteFile("file:my%20app.db", "/srv")).toBe("/srv/my%20app.db");
+  expect(sqliteFile("file:app.db?mode=ro", "/srv")).toBeUndefined();
   expect(sqliteFile("postgres://db/app", "/srv")).toBeUndefined();
 });

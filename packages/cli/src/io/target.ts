@@ -1,5 +1,6 @@
 /** Which store or server is meant: a flag, else the environment, else a context, else a server on this machine. */
 import path from "node:path";
+import { fileURLToPath } from "node:url";
 import { readContexts } from "./contexts.ts";
 import { EXIT } from "./exit-code.ts";
 import { CommandError } from "./failure.ts";
@@ -63,12 +64,13 @@ export function unknownContext(name: string, known: readonly string[]): CommandE
   });
 }
 
-/** The file of a SQLite URL; undefined for others, and for `file::memory:`. */
+/** The file of a SQLite URL, as the adapter reads it; undefined for other URLs, and for those that the adapter refuses. */
 export function sqliteFile(url: string, folder: string): string | undefined {
-  const [, name] = /^(?:file|sqlite):(?:\/\/(?=\/))?([^?#]*)/i.exec(url) ?? [];
-  if (name === undefined || name === "" || name === ":memory:") return undefined;
+  const [, rest = ""] = /^(?:file|sqlite):(.*)$/is.exec(url) ?? [];
+  if (rest === "" || rest === ":memory:" || /[?#\0]/.test(rest)) return undefined;
+  if (!rest.startsWith("//")) return path.resolve(folder, rest);
   try {
-    return path.resolve(folder, decodeURIComponent(name));
+    return fileURLToPath(`file:${rest}`);
   } catch {
     return undefined;
   }

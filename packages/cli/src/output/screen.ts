@@ -2,7 +2,7 @@
 import type { Call } from "../command/call.ts";
 import { EXIT } from "../io/exit-code.ts";
 import type { Io, Sink } from "../io/io.ts";
-import { widthOf } from "./width.ts";
+import { cutLine } from "./width.ts";
 
 const HIDE_CURSOR = "\u001b[?25l";
 const SHOW_CURSOR = "\u001b[?25h";
@@ -22,10 +22,10 @@ export class Screen {
     const { rows = 24, columns = 80 } = this.#sink;
     const shown = lines.length < rows ? lines : [...lines.slice(0, Math.max(1, rows - 2)), "…"];
     const up = this.#drawn === 0 ? HIDE_CURSOR : `\u001b[${this.#drawn}A\r`;
-    const text = shown.map((line) => `${line}${CLEAR_LINE_END}\n`).join("");
+    // A line that is longer than the terminal would take several rows, and the next picture would begin too low.
+    const text = shown.map((line) => `${cutLine(line, columns)}${CLEAR_LINE_END}\n`).join("");
     this.#sink.write(`${up}${text}${CLEAR_BELOW}`);
-    // A line that is longer than the terminal takes several rows.
-    this.#drawn = shown.reduce((sum, line) => sum + Math.max(1, Math.ceil(widthOf(line) / columns)), 0);
+    this.#drawn = shown.length;
   }
 
   /** What is drawn stays. */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { paintFor } from "./paint.ts";
 import { type Column, tableLines } from "./table.ts";
-import { cutEnd, cutMiddle, harmless, oneLine, widthOf } from "./width.ts";
+import { cutEnd, cutLine, cutMiddle, harmless, oneLine, widthOf } from "./width.ts";
 
 const plain = paintFor({ env: {} }, { write() {} });
 const colored = paintFor({ env: {} }, { write() {}, isTTY: true });
@@ -40,6 +40,12 @@ test("an id is cut in the middle, and both of its ends stay", () => {
   expect(cutMiddle("0199c9a2-6a3e-7c4e", 9)).toBe("0199…7c4e");
   expect(cutMiddle("short", 9)).toBe("short");
   expect(cutEnd("card network", 6)).toBe("card …");
+});
+
+test("a colored line is cut to the width of the terminal, and its colors end with it", () => {
+  const line = `${colored.red("abc")} ${colored.green("defgh")}`;
+  expect(cutLine(line, 6)).toBe("\u001b[31mabc\u001b[39m \u001b[32md\u001b[0m…");
+  expect(cutLine(line, 9)).toBe(line);
 });
 
 test("letters of East Asia count twice, combining marks and colors not at all", () => {

@@ -40,6 +40,20 @@ export function cutEnd(text: string, width: number): string {
   return width < 1 ? "" : `${take([...text], width - 1).join("")}${ELLIPSIS}`;
 }
 
+/** The same for text with colors, which end with it. */
+export function cutLine(line: string, width: number): string {
+  if (widthOf(line) <= width) return line;
+  let left = width - 1;
+  let shown = "";
+  for (const [part] of line.matchAll(/\u001b\[[\d;]*m|[\s\S]/gu)) {
+    const isColor = part.startsWith("\u001b");
+    if (!isColor) left -= columns(part);
+    if (!isColor && left < 0) break;
+    shown += part;
+  }
+  return `${shown}${shown.includes("\u001b") ? "\u001b[0m" : ""}${ELLIPSIS}`;
+}
+
 /** Keeps both ends: of an id, they tell more than the middle. */
 export function cutMiddle(text: string, width: number): string {
   if (widthOf(text) <= width) return text;

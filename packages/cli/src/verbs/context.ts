@@ -1,5 +1,6 @@
 /** `context add|use|list|remove`. */
 
+import { pathToFileURL } from "node:url";
 import { given } from "../command/values.ts";
 import type { Action } from "../command/verb.ts";
 import { type Context, contextsFile, readContexts, writeContexts } from "../io/contexts.ts";
@@ -24,7 +25,7 @@ export const add: Action = async (call) => {
   const wanted = call.required("url");
   // A relative file would be another one in every folder.
   const file = sqliteFile(wanted, call.io.cwd);
-  const url = file === undefined ? wanted : `file:${file}${/[?#].*$/.exec(wanted)?.[0] ?? ""}`;
+  const url = file === undefined ? wanted : pathToFileURL(file).href;
   const { current, contexts } = readContexts(call.io);
   const context = { url, ...given({ namespace: call.text("namespace"), token: call.text("token") }) } as Context;
   const next = { current: current ?? name, contexts: { ...contexts, [name]: context } };

@@ -16,12 +16,14 @@ const imported: string[] = [];
 const tell = (message: FromChild): void => void process.send?.(message, () => {});
 
 let drain = (): void => process.exit(0);
+let draining = false;
 let begin = (): void => {};
 const begun = new Promise<void>((resolve) => {
   begin = resolve;
 });
 process.on("message", (message: ToChild) => (message === "begin" ? begin() : drain()));
-process.on("disconnect", () => drain());
+// Without `dev`, it finishes what it does; unless `dev` had asked for that before, and was ended the hard way.
+process.on("disconnect", () => (draining ? process.exit(1) : drain()));
 // A terminal sends Ctrl-C to every process: `dev` decides what it means.
 for (const signal of ["SIGINT", "SIGTERM"]) process.removeAllListeners(signal);
 process.on("SIGTERM", () => drain());
@@ -35,6 +37,8 @@ const hf = await core.connect(url, { namespace, logger: workerLogger(io, new Out
 const worker = hf.worker({ workflows: code.workflows, tasks: code.tasks, name: "dev" });
 await worker.start();
 drain = () => {
+  if (draining) return;
+  draining = true;
   void worker
     .drain()
     .then(() => hf.close())

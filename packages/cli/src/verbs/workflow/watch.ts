@@ -11,7 +11,10 @@ import { colorOfEvent, detailsOf, resultOf, tookOf } from "./describe.ts";
 
 /** How often a timeline is drawn although nothing has been recorded: bars of running ops grow. */
 const TICK_MS = 500;
-const BAR_WIDTH = 24;
+const BAR_WIDTH_MAX = 24;
+const BAR_WIDTH_MIN = 8;
+/** Status, attempts, time, and the gaps between all columns. */
+const OTHER_WIDTH = 35;
 const OP_WIDTH_MAX = 28;
 const RESULT_WIDTH_MIN = 16;
 
@@ -95,9 +98,11 @@ export function timeline(
     run.endedAt === null ? `started ${relativeTime(run.createdAt, now)}` : `took ${shortDuration(end - begin)}`,
   )}`;
   const opWidth = Math.min(OP_WIDTH_MAX, Math.max(2, ...ops.map(({ op }) => op.length)));
-  const rest = Math.max(RESULT_WIDTH_MIN, width - opWidth - BAR_WIDTH - 33);
+  const room = width - opWidth - OTHER_WIDTH;
+  const barWidth = Math.min(BAR_WIDTH_MAX, Math.max(BAR_WIDTH_MIN, room - RESULT_WIDTH_MIN));
+  const rest = Math.max(0, room - barWidth);
   const rows = ops.map((op) => {
-    const bar = barOf(op, begin, end, now);
+    const bar = barOf(op, { begin, end, now, width: barWidth });
     const attempts = op.attempts > 1 ? paint.yellow(`×${op.attempts}`) : "";
     return [
       padEnd(cutMiddle(oneLine(op.op), opWidth), opWidth),
@@ -115,13 +120,21 @@ export function timeline(
   return [head, "", ...(rows.length === 0 ? [paint.dim("no ops yet")] : rows), "", ...foot, ...error];
 }
 
-function barOf({ startedAt, endedAt, status, dueAt }: StepView, begin: number, end: number, now: number): string {
+interface Span {
+  readonly begin: number;
+  readonly end: number;
+  readonly now: number;
+  /** Of the bar, in columns. */
+  readonly width: number;
+}
+
+function barOf({ startedAt, endedAt, status, dueAt }: StepView, { begin, end, now, width }: Span): string {
   const span = end - begin;
-  const column = (at: number): number => Math.round((Math.min(Math.max(at - begin, 0), span) / span) * (BAR_WIDTH - 1));
+  const column = (at: number): number => Math.round((Math.min(Math.max(at - begin, 0), span) / span) * (width - 1));
   const open = status === "running" || status === "waiting" || status === "retrying";
-  if (startedAt === undefined && endedAt === undefined && dueAt === undefined && !open) return " ".repeat(BAR_WIDTH);
+  if (startedAt === undefined && endedAt === undefined && dueAt === undefined && !open) return " ".repeat(width);
   const from = column((startedAt ?? endedAt)?.getTime() ?? now);
   const to = Math.max(from, column(endedAt?.getTime() ?? (open ? end : (startedAt?.getTime() ?? now))));
   const body = status === "waiting" ? "╌" : "━";
-  return " ".repeat(from) + body.repeat(to - from + 1) + " ".repeat(BAR_WIDTH - 1 - to);
+  return " ".repeat(from) + body.repeat(to - from + 1) + " ".repeat(width - 1 - to);
 }
