@@ -193,6 +193,19 @@ test("server serves the store with the package of its own, until it is told to s
   expect(calls).toEqual([{ url: "postgres://db/app", port: 7433, auth: ["keys", "mtls"] }, "closed"]);
 });
 
+test("payloads that are encrypted are read and written with the codec of a file", async () => {
+  const { url, remove } = newStore("SQLite");
+  const codec = path.join(path.dirname(sampleCode), "secret-codec.ts");
+  const argv = ["--url", url, "--json", "workflow"];
+  const started = await run([...argv, "start", "order", "--id", "s-1", "--input", '{"cents":7}', "--codec", codec]);
+  expect(started.code).toBe(0);
+  expect((await run([...argv, "describe", "s-1"])).error.code).toBe("codec_key_missing");
+  const [described] = (await run([...argv, "describe", "s-1"], { env: { HOLDFAST_CODEC: codec } })).records;
+  expect(described).toMatchObject({ input: { cents: 7 } });
+  expect((await run([...argv, "list", "--codec", sampleCode])).error.message).toContain("exports no codec");
+  await remove();
+});
+
 test("contexts are added, used, listed without their token, and removed", async () => {
   const folder = newFolder();
   const around = { env: { HOLDFAST_CONFIG_DIR: folder }, cwd: folder };

@@ -1,5 +1,6 @@
 /** One call of a verb: its values, where it prints, and the client it works on. */
 import type { Client } from "holdfast";
+import { loadCodec } from "../io/codec-file.ts";
 import { EXIT } from "../io/exit-code.ts";
 import { Interrupted, UsageError } from "../io/failure.ts";
 import type { Core, Io } from "../io/io.ts";
@@ -74,6 +75,11 @@ export class Call {
     return findTarget({ url, namespace, token, context }, this.io);
   }
 
+  /** The file that exports the codec of the payloads; undefined: they are JSON. */
+  get codecFile(): string | undefined {
+    return this.text("codec") ?? (this.io.env["HOLDFAST_CODEC"] || undefined);
+  }
+
   core(): Promise<Core> {
     return this.io.core();
   }
@@ -84,7 +90,8 @@ export class Call {
   }
 
   async openAt(target: Target, options: OpenOptions = {}): Promise<Client> {
-    const client = await openClient(this.io, target, options);
+    const codec = this.codecFile === undefined ? {} : { codec: await loadCodec(this.io, this.codecFile) };
+    const client = await openClient(this.io, target, { ...codec, ...options });
     this.#opened.push(client);
     return client;
   }

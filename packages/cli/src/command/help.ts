@@ -96,7 +96,10 @@ export function verbHelp(verb: VerbShape, paint: Paint): string {
     );
   if (options.length > 0) lines.push("", paint.bold("Options"), ...columns(options.map(optionRow), paint));
   lines.push("", paint.bold("Examples"), ...examples.map((example) => `  ${paint.cyan(example)}`));
-  lines.push("", paint.dim("--url, --namespace, --token, --context and --json go with every verb: holdfast --help"));
+  lines.push(
+    "",
+    paint.dim("--url, --namespace, --token, --context, --codec and --json go with every verb: holdfast --help"),
+  );
   return lines.join("\n");
 }
 

@@ -37,6 +37,7 @@ export const GLOBAL_OPTIONS: readonly VerbOption[] = [
   { name: "namespace", value: "name", about: "the namespace" },
   { name: "token", value: "token", about: "the token for a server" },
   { name: "context", value: "name", about: "the context to take all of these from" },
+  { name: "codec", value: "file", about: "a file that exports the codec of the payloads, if they are not JSON" },
   { name: "json", about: "JSON lines on standard output, and nothing else there" },
   { name: "help", about: "help about a verb, with examples" },
   { name: "version", about: "the version of the command" },

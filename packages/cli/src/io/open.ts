@@ -1,6 +1,6 @@
 /** Opens the client of a target. */
 import { existsSync } from "node:fs";
-import type { Client, ConnectOptions, Logger } from "holdfast";
+import type { Client, Codec, ConnectOptions, Logger } from "holdfast";
 import { EXIT } from "./exit-code.ts";
 import { CommandError } from "./failure.ts";
 import type { Io } from "./io.ts";
@@ -14,16 +14,17 @@ export interface OpenOptions {
    */
   readonly create?: "never" | "empty" | "always";
   readonly logger?: Logger;
+  readonly codec?: Codec;
 }
 
 /** Only what went wrong: what the command does, it says itself. */
-function quiet(io: Io, level: "warn" | "error"): Logger {
+function quiet(io: Io): Logger {
   const write = (_fields: object, message: string): void => void io.stderr.write(`${message}\n`);
-  return { debug() {}, info() {}, warn: level === "warn" ? write : () => {}, error: write };
+  return { debug() {}, info() {}, warn() {}, error: write };
 }
 
 export async function openClient(io: Io, target: Target, options: OpenOptions = {}): Promise<Client> {
-  const { create = "never", logger = quiet(io, "error") } = options;
+  const { create = "never", logger = quiet(io), codec } = options;
   const { url, namespace, token } = target;
   if (isServer(url)) await requireRemote(io, target);
   const file = sqliteFile(url, io.cwd);
@@ -32,6 +33,7 @@ export async function openClient(io: Io, target: Target, options: OpenOptions = 
   const connectOptions = {
     logger,
     ...(namespace === undefined ? {} : { namespace }),
+    ...(codec === undefined ? {} : { codec }),
     ...(token === undefined || !isServer(url) ? {} : { token }),
   } as ConnectOptions;
   if (create === "always") return core.connect(url, connectOptions);

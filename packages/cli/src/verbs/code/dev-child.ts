@@ -3,6 +3,7 @@
  * is told to. If `dev` is gone, it drains and ends.
  */
 import process from "node:process";
+import { loadCodec } from "../../io/codec-file.ts";
 import { processIo } from "../../io/process-io.ts";
 import { Output } from "../../output/output.ts";
 import { workerLogger } from "../../output/worker-logger.ts";
@@ -33,7 +34,10 @@ const code = await load();
 if (code === undefined) process.exit(1);
 await begun;
 const core = await io.core();
-const hf = await core.connect(url, { namespace, logger: workerLogger(io, new Output(io, false), { own: true }) });
+const logger = workerLogger(io, new Output(io, false), { own: true });
+const codecFile = io.env["HOLDFAST_CODEC"];
+const codec = codecFile ? { codec: await loadCodec(io, codecFile) } : {};
+const hf = await core.connect(url, { namespace, logger, ...codec });
 const worker = hf.worker({ workflows: code.workflows, tasks: code.tasks, name: "dev" });
 await worker.start();
 drain = () => {

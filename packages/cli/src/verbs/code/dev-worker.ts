@@ -5,10 +5,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { type FSWatcher, watch } from "node:fs";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
 import type { Call } from "../../command/call.ts";
 import { harmless } from "../../output/width.ts";
 import type { FromChild, ToChild } from "./dev-messages.ts";
+import { programOf } from "./own-programs.ts";
 
 /** Editors write a file in several steps. */
 const SETTLE_MS = 80;
@@ -46,6 +46,7 @@ export class DevWorker {
     const child = this.#spawn();
     const answer = await this.#answerOf(child);
     for (const file of answer?.files ?? []) this.#files.add(file);
+    this.#watch();
     if (answer?.event !== "loaded") {
       const { errorPaint } = this.#call.out;
       const message = answer?.event === "failed" ? answer.message : "Its process ended before the code was loaded.";
@@ -65,8 +66,7 @@ export class DevWorker {
     return { text: answer.what, workflows: answer.workflows };
   }
 
-  /** Reloads from now on when one of the loaded files changes. */
-  watch(): void {
+  #watch(): void {
     for (const file of this.#files) this.#watchFolder(path.dirname(file));
   }
 
@@ -108,7 +108,6 @@ export class DevWorker {
         out.line(`${out.paint.green("↻")} Reloaded ${loaded.text} ${out.paint.dim(`in ${io.now() - began} ms`)}`);
         out.record({ event: "reloaded", workflows: loaded.workflows });
       }
-      this.watch();
     }
   }
 
@@ -120,11 +119,14 @@ export class DevWorker {
   #spawn(): ChildProcess {
     const { io } = this.#call;
     const { url, namespace, files } = this.#options;
-    // The sources have one extension, the build another.
-    const program = fileURLToPath(new URL(`./dev-child${path.extname(import.meta.url)}`, import.meta.url));
-    const child = spawn(io.self.program, [...io.self.nodeArgs, program, url, namespace, ...files], {
+    const codec = this.#call.codecFile;
+    const child = spawn(io.self.program, [...io.self.nodeArgs, programOf("dev-child"), url, namespace, ...files], {
       cwd: io.cwd,
-      env: { ...io.env, ...(io.stderr.isTTY === true && !io.env["NO_COLOR"] ? { FORCE_COLOR: "1" } : {}) },
+      env: {
+        ...io.env,
+        ...(codec === undefined ? {} : { HOLDFAST_CODEC: codec }),
+        ...(io.stderr.isTTY === true && !io.env["NO_COLOR"] ? { FORCE_COLOR: "1" } : {}),
+      },
       stdio: ["ignore", "pipe", "pipe", "ipc"],
     });
     child.stdout?.on("data", (text) => void io.stderr.write(String(text)));

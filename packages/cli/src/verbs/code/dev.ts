@@ -1,6 +1,7 @@
 /** `dev`: a store of its own, the server if it is installed, and a worker that is replaced when its code changes. */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import type { Client } from "holdfast";
 import type { Call } from "../../command/call.ts";
 import type { Action } from "../../command/verb.ts";
 import { EXIT } from "../../io/exit-code.ts";
@@ -8,11 +9,13 @@ import { CommandError } from "../../io/failure.ts";
 import { shownUrl } from "../../io/target.ts";
 import { version } from "../../version.ts";
 import { DevWorker } from "./dev-worker.ts";
+import { programOf } from "./own-programs.ts";
 import { INSTALL_SERVER, openServer, type RunningServer, serverMissing } from "./server-package.ts";
 
 export const dev: Action = async (call) => {
   const began = call.io.now();
-  const files = call.words("file");
+  const demo = call.flag("demo");
+  const files = [...call.words("file"), ...(demo ? [programOf("demo-code")] : [])];
   const missing = files.map((file) => path.resolve(call.io.cwd, file)).find((file) => !existsSync(file));
   if (missing !== undefined)
     throw new CommandError(`There is no file ${missing}.`, {
@@ -29,8 +32,8 @@ export const dev: Action = async (call) => {
   const loaded = worker?.load();
   const [server] = await Promise.all([openServer(call, url), opening]);
   const what = await loaded;
+  if (demo) await startDemo(await opening);
   show(call, { url, server, what, tookMs: call.io.now() - began });
-  worker?.watch();
   const { interrupted } = call.io;
   await new Promise<void>((resolve) => {
     if (interrupted.aborted) resolve();
@@ -43,6 +46,12 @@ export const dev: Action = async (call) => {
   call.out.line(`${call.out.paint.green("✓")} Stopped. Runs that are open go on the next time.`);
   return EXIT.done;
 };
+
+/** Once: the next time, the runs are there. */
+async function startDemo(hf: Client): Promise<void> {
+  for (const cents of [490, 990, 1_990]) await hf.start("demo-order", { cents }, { id: `demo-order-${cents}` });
+  await hf.schedules.create({ id: "demo-report", workflow: "demo-report", every: "10s", ifExists: "update" });
+}
 
 /** The folder keeps itself out of version control. */
 function devStore(folder: string): string {

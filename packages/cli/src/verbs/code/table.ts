@@ -37,8 +37,8 @@ export const CODE_VERBS: readonly Verb[] = [
     details:
       "A change is loaded in a new process; if that works, the old one is drained. A file that cannot be loaded leaves the old one in place.",
     arguments: [{ ...FILES, optional: true }],
-    options: [...ADDRESS],
-    examples: ["holdfast dev app.ts", "holdfast dev workflows/order.ts workflows/refund.ts"],
+    options: [...ADDRESS, { name: "demo", about: "with a few workflows to look at, and runs of them" }],
+    examples: ["holdfast dev app.ts", "holdfast dev --demo", "holdfast dev workflows/order.ts workflows/refund.ts"],
     load: async () => (await import("./dev.ts")).dev,
   },
   {
