@@ -4,7 +4,8 @@ import process from "node:process";
 import type { TestProject } from "vitest/node";
 import { startServers } from "./test-servers.mjs";
 
-const NEEDS_SERVER = /\/packages\/postgres\/test\/|\/torture\/postgres\.test\.ts$|\/scripts\/shutdown\.test\.ts$/;
+const NEEDS_SERVER =
+  /\/packages\/(?:postgres|cli)\/test\/|\/torture\/postgres\.test\.ts$|\/scripts\/shutdown\.test\.ts$/;
 
 export default async function setup(project: TestProject): Promise<(() => void) | undefined> {
   if (process.env.HOLDFAST_TEST_POSTGRES_URL) return undefined;

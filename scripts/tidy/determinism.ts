@@ -13,12 +13,16 @@ import {
   type SyntaxNode,
 } from "./source.ts";
 
-/** The files that implement the ports with the real clock and real randomness, and the salt of encryption. */
+/**
+ * The files that implement the ports with the real clock and real randomness, the salt of encryption, and the world around the
+ * command line.
+ */
 const REAL_SOURCES: readonly string[] = [
   "packages/holdfast/src/system/clock.ts",
   "packages/holdfast/src/testing/virtual-clock.ts",
   "packages/holdfast/src/system/random.ts",
   "packages/holdfast/src/codec/salt.ts",
+  "packages/cli/src/io/process-io.ts",
 ];
 
 const CLOCK = "take the time from the clock port";

@@ -195,6 +195,6 @@ function notUpToDate({ where, schema }: MigrateParams, found: number, latest: nu
   return new HoldfastError(
     "store_refused",
     `PostgreSQL at ${where}: the schema "${schema}" ${what}, and this program may not change it (migrate: "check"). Connect once with migrate: "auto" as a role that may create tables there.`,
-    { data: { where, schema, found, latest } },
+    { data: { where, schema, found, needed: latest } },
   );
 }

@@ -45,10 +45,11 @@ export function migrate(sql: Connection, params: MigrateParams): void {
   const newest = migrations.length;
   if (isUpToDate(sql, params, newest)) return;
   if (mode === "check") {
+    const found = schemaOf(sql).version;
     throw new HoldfastError(
       "store_refused",
-      `SQLite: the tables in ${file} are at version ${schemaOf(sql).version}, this version of Holdfast needs ${newest}, and migrate is "check". Connect once with migrate: "auto".`,
-      { data: { file, needed: newest } },
+      `SQLite: the tables in ${file} are at version ${found}, this version of Holdfast needs ${newest}, and migrate is "check". Connect once with migrate: "auto".`,
+      { data: { file, found, needed: newest } },
     );
   }
   sql.script("begin immediate");

@@ -1,0 +1,15 @@
+/** What `dev` and the process of its worker tell each other. */
+
+/** From the worker's process: its code is loaded (it has not begun), it cannot be loaded, it works. */
+export type FromChild =
+  | {
+      readonly event: "loaded";
+      readonly what: string;
+      readonly workflows: readonly string[];
+      readonly files: readonly string[];
+    }
+  | { readonly event: "failed"; readonly message: string; readonly files: readonly string[] }
+  | { readonly event: "working" };
+
+/** To the worker's process: begin, or drain and end. */
+export type ToChild = "begin" | "drain";

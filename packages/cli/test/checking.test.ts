@@ -1,0 +1,236 @@
+// replay-check, bench and torture, and what the command says when it is used wrongly.
+import { readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { newFolder, newStore, run, StoreUnderTest, sampleCode } from "./command-under-test.ts";
+
+const [changedCode, otherCode] = ["changed-code.ts", "other-code.ts"].map((name) =>
+  path.join(path.dirname(sampleCode), name),
+) as [string, string];
+
+describe.each(["SQLite", "PostgreSQL"] as const)("replay-check on %s", (kind) => {
+  let store: StoreUnderTest;
+  const folder = newFolder();
+  beforeAll(async () => {
+    store = await StoreUnderTest.open(kind);
+    await store.json("workflow", "start", "order", "--id", "open-1", "--input", '{"cents":5}');
+    await store.json("workflow", "start", "double", "--id", "ended", "--input", '{"n":5}', "--wait");
+    for (;;) if ((await store.hf.get("open-1").status()) === "waiting") break;
+  });
+  afterAll(async () => {
+    await store.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test("code that fits replays, and nothing is executed", async () => {
+    const { code, records } = await store.json("replay-check", sampleCode);
+    expect(code).toBe(0);
+    expect(records).toEqual([
+      { id: "open-1", runId: expect.any(String), workflow: "order", version: "1", outcome: "same" },
+      { summary: { checked: 1, same: 1, diverged: 0, noCode: 0, saved: 0 } },
+    ]);
+    expect(await store.hf.get("open-1").status()).toBe("waiting");
+  });
+
+  test("code that does not fit is exit code 7, with the run, the op and the line", async () => {
+    const { code, records } = await store.json("replay-check", changedCode);
+    expect(code).toBe(7);
+    expect(records[0]).toMatchObject({
+      id: "open-1",
+      outcome: "diverged",
+      seq: 1,
+      op: "charge",
+      location: expect.stringMatching(/changed-code\.ts:6:\d+$/),
+      message: expect.stringContaining("does not match its history"),
+    });
+    const people = await run(["--url", store.url, "replay-check", changedCode], {
+      cwd: path.dirname(changedCode),
+      env: { GITHUB_ACTIONS: "true" },
+    });
+    expect(people.out).toContain("1 open runs checked: 0 replay, 1 do not");
+    expect(people.out).toMatch(/::error file=changed-code\.ts,line=6,col=\d+::Run open-1 of order/);
+  });
+
+  test("histories are saved, and checked later without the store", async () => {
+    const histories = path.join(folder, "histories");
+    const saved = await store.json("replay-check", "--save", histories);
+    expect(saved.records).toEqual([{ summary: expect.objectContaining({ saved: 1 }) }]);
+    const [file = ""] = readdirSync(histories);
+    expect(statSync(path.join(histories, file)).mode & 0o077).toBe(0);
+    expect((await run(["--json", "replay-check", sampleCode, "--from", histories])).code).toBe(0);
+    expect((await run(["--json", "replay-check", changedCode, "--from", histories])).code).toBe(7);
+  });
+
+  test("a workflow that the files do not have is counted, and is no divergence", async () => {
+    const { code, records } = await store.json("replay-check", otherCode);
+    expect(code).toBe(0);
+    expect(records[0]).toMatchObject({ id: "open-1", outcome: "no_code" });
+  });
+
+  test("export, import and move do what the client does, or say what is missing", async () => {
+    const file = path.join(folder, "runs.jsonl");
+    const exported = await store.json("export", "--to", file);
+    if (!("export" in store.hf)) expect(exported).toMatchObject({ code: 2, error: { code: "not_supported" } });
+    else expect(exported.records).toMatchObject([{ runs: 2 }]);
+    expect((await store.json("move", "--to", store.url, "--all")).error.message).toContain(
+      "the store that the runs are in",
+    );
+  });
+});
+
+describe.each(["SQLite", "PostgreSQL"] as const)("on %s", (kind) => {
+  test("bench measures, and leaves no runs behind", async () => {
+    const { url, remove } = newStore(kind);
+    try {
+      const { code, records } = await run(["--url", url, "--json", "bench", "--seconds", "1", "--in-flight", "5"]);
+      expect(code).toBe(0);
+      expect(records).toHaveLength(4);
+      for (const record of records)
+        expect(record).toMatchObject({
+          what: expect.any(String),
+          perSecond: expect.any(Number),
+          p50Ms: expect.any(Number),
+        });
+      expect(records.every(({ runs }) => (runs as number) > 0)).toBe(true);
+      expect((await run(["--url", url, "--json", "workflow", "count"])).records).toEqual([{ count: 0 }]);
+    } finally {
+      await remove();
+    }
+  });
+
+  test("torture kills workers, finds nothing lost, and leaves no runs behind", { timeout: 60_000 }, async () => {
+    const { url, remove } = newStore(kind);
+    try {
+      const { code, records } = await run(["--url", url, "--json", "torture", "--seconds", "4", "--workers", "2"]);
+      expect(records).toMatchObject([{ faults: [], runs: expect.any(Number), kills: expect.any(Number) }]);
+      expect((records[0] as { kills: number }).kills).toBeGreaterThan(0);
+      expect(code).toBe(0);
+    } finally {
+      await remove();
+    }
+  });
+});
+
+describe("used wrongly", () => {
+  test("an unknown verb names the nearest, and is exit code 2", async () => {
+    expect(await run(["workflow", "lst"])).toMatchObject({
+      code: 2,
+      out: "",
+      err: expect.stringContaining('Did you mean "list"?'),
+    });
+    expect((await run(["--json", "wrkflow", "list"])).error).toMatchObject({
+      code: "usage",
+      message: expect.stringContaining('"workflow"'),
+    });
+    expect((await run(["workflow"])).code).toBe(2);
+  });
+
+  test("a verb without a store says what to do", async () => {
+    const { code, err } = await run(["workflow", "list"]);
+    expect([code, err]).toEqual([2, expect.stringContaining("--url file:app.db")]);
+  });
+
+  test("a file that is not there is not created", async () => {
+    const { code, error } = await run(["--url", "file:no-such-folder/app.db", "--json", "workflow", "list"]);
+    expect([code, error.code]).toEqual([3, "store_not_found"]);
+  });
+
+  test("input that is not JSON is refused before anything is opened", async () => {
+    const { code, err } = await run(["--url", "memory:", "workflow", "start", "order", "--input", "text"]);
+    expect([code, err]).toEqual([2, expect.stringContaining("is not valid JSON")]);
+  });
+
+  test("server and dev without files say how to install the server", async () => {
+    const { code, error } = await run(["--url", "memory:", "--json", "server"]);
+    expect([code, error.code]).toEqual([2, "server_not_installed"]);
+    expect((await run(["--json", "server"])).error.code).toBe("usage");
+    const folder = newFolder();
+    expect((await run(["--json", "dev"], { cwd: folder })).error.code).toBe("server_not_installed");
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test("a file without workflows, a file that fails, and a file that is missing are told apart", async () => {
+    const folder = newFolder();
+    const [nothing, broken] = [path.join(folder, "nothing.ts"), path.join(folder, "broken.ts")];
+    writeFileSync(nothing, "export const a = 1;\n");
+    writeFileSync(broken, 'throw new Error("no configuration");\n');
+    const codes: unknown[] = [];
+    for (const file of [nothing, broken, path.join(folder, "missing.ts")]) {
+      const { code, error } = await run(["--url", "memory:", "--json", "worker", file]);
+      codes.push([code, error.code]);
+    }
+    expect(codes).toEqual([
+      [2, "nothing_exported"],
+      [2, "code_not_loaded"],
+      [3, "file_not_found"],
+    ]);
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test("help is there for the command, a group and a verb", async () => {
+    expect((await run([])).out).toContain("Develop and run");
+    expect((await run(["help", "workflow", "start"])).out).toContain("--if-running");
+    expect((await run(["schedule", "--help"])).out).toContain("backfill <id>");
+    expect((await run(["workflow", "list", "--help"])).code).toBe(0);
+  });
+});
+
+test("server serves the store with the package of its own, until it is told to stop", async () => {
+  const calls: unknown[] = [];
+  const stop = new AbortController();
+  const openServer = async (options: object) => {
+    calls.push(options);
+    stop.abort();
+    return {
+      url: "http://127.0.0.1:7433",
+      dashboard: "http://127.0.0.1:7433/",
+      close: async () => void calls.push("closed"),
+    };
+  };
+  const argv = ["--url", "postgres://db/app", "server", "--port", "7433", "--auth", "keys", "--auth", "mtls"];
+  const { code, out } = await run(argv, { packages: { "@holdfast/server": { openServer } }, interrupted: stop.signal });
+  expect([code, out]).toEqual([0, "Holdfast listening on http://127.0.0.1:7433\nDashboard: http://127.0.0.1:7433/\n"]);
+  expect(calls).toEqual([{ url: "postgres://db/app", port: 7433, auth: ["keys", "mtls"] }, "closed"]);
+});
+
+test("payloads that are encrypted are read and written with the codec of a file", async () => {
+  const { url, remove } = newStore("SQLite");
+  const codec = path.join(path.dirname(sampleCode), "secret-codec.ts");
+  const argv = ["--url", url, "--json", "workflow"];
+  const started = await run([...argv, "start", "order", "--id", "s-1", "--input", '{"cents":7}', "--codec", codec]);
+  expect(started.code).toBe(0);
+  expect((await run([...argv, "describe", "s-1"])).error.code).toBe("codec_key_missing");
+  const [described] = (await run([...argv, "describe", "s-1"], { env: { HOLDFAST_CODEC: codec } })).records;
+  expect(described).toMatchObject({ input: { cents: 7 } });
+  expect((await run([...argv, "list", "--codec", sampleCode])).error.message).toContain("exports no codec");
+  await remove();
+});
+
+test("contexts are added, used, listed without their token, and removed", async () => {
+  const folder = newFolder();
+  const around = { env: { HOLDFAST_CONFIG_DIR: folder }, cwd: folder };
+  const json = (...argv: string[]) => run(["--json", ...argv], around);
+  await json("context", "add", "local", "--url", "file:app.db");
+  await json("context", "add", "prod", "--url", "postgres://ann:pw@db/app", "--token", "secret", "--namespace", "shop");
+  const listed = await json("context", "list");
+  expect(listed.records).toEqual([
+    { name: "local", url: `file://${path.join(folder, "app.db")}`, namespace: null, hasToken: false, current: true },
+    { name: "prod", url: "postgres://ann:***@db/app", namespace: "shop", hasToken: true, current: false },
+  ]);
+  expect(listed.out).not.toContain("secret");
+  expect((await json("migrate")).records).toMatchObject([{ url: `file://${path.join(folder, "app.db")}` }]);
+  expect((await json("workflow", "count")).records).toEqual([{ count: 0 }]);
+  expect((await json("context", "use", "prod")).code).toBe(0);
+  expect((await json("context", "remove", "prod")).code).toBe(0);
+  expect((await json("context", "use", "prod")).error.code).toBe("context_not_found");
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test("each shell gets a script that asks the command", async () => {
+  for (const shell of ["bash", "zsh", "fish"]) {
+    const { code, out } = await run(["completion", shell]);
+    expect([shell, code, out.includes("holdfast --complete")]).toEqual([shell, 0, true]);
+  }
+  expect((await run(["completion", "tcsh"])).code).toBe(2);
+  expect((await run(["--complete", "sched"])).out).toBe("schedule\tschedule\n");
+});
