@@ -298,7 +298,8 @@ export class RunHandle<T = unknown, M extends Offers = Offers> {
 
   /**
    * Continues a failed run at the steps that failed, as `retry` of the workflow does; recorded results stay. A compensation that
-   * failed is attempted again. Rejects with `run_not_failed` unless the run has failed.
+   * failed is attempted again. Rejects with `run_not_failed` unless the run has failed. Of several calls at once one retries the run,
+   * and is in its history; the others reject.
    */
   async retry(why?: OperatorOptions | string): Promise<void> {
     this.#core.requireNoTransaction("retry");
