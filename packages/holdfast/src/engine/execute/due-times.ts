@@ -30,7 +30,7 @@ export function dueEvents(
   if (deadlineAt === null && machine.timers.size === 0) return NOTHING;
   const now = storeTime.now();
   const timers = standsStill(machine) ? NONE : machine.timers;
-  const due = [...timers].filter((op) => (op.fireAt as number) <= now);
+  const due = [...timers].filter(({ fireAt, lock }) => (fireAt as number) <= now && (!lock || lock.inLine));
   due.sort((a, b) => (a.fireAt as number) - (b.fireAt as number));
   if (telemetry)
     for (const { fireAt } of due)

@@ -8,6 +8,7 @@
  *      makes and gives back follows from its events alone.
  *  W2. Whoever holds a run whose request is not granted has asked about it, under the epoch of its hold. So a grant is in the answer
  *      to the holder, or in the inbox.
+ *      The timeout of a request waits for that answer: however short it is, a lock that is free is granted.
  *  W3. A grant names the event of the request. If that is not the newest of its op, it is dropped.
  *  W4. While the code is inside of a lock that the run does not hold, because it was retried or forked, nothing starts, and nothing
  *      reaches the code (execute/standstill.ts).
@@ -67,7 +68,8 @@ export class RunLocks {
     return !held && !lost && seq > 0 && !this.#asked.has(seq);
   }
 
-  async #ask({ op, seq }: LockWork): Promise<void> {
+  async #ask(lock: LockWork): Promise<void> {
+    const { op, seq } = lock;
     const generation = this.#generation;
     const { namespace, runId, epoch } = this.#run.run;
     this.#asked.add(seq);
@@ -83,6 +85,7 @@ export class RunLocks {
         this.#host.log.error({ runId, op, error: String(error) }, "asking for a lock failed");
       if (generation !== this.#generation) return;
     }
+    if (lock.seq === seq) lock.inLine = true;
     this.#asking -= 1;
     this.#run.poke();
   }
@@ -118,6 +121,7 @@ export class RunLocks {
     this.#generation += 1;
     this.#asked = new Set();
     this.#asking = 0;
+    for (const lock of this.#run.machine.locks.active()) lock.inLine = false;
     this.#stay?.cancel();
     this.#stay = undefined;
     this.#stayed = false;
