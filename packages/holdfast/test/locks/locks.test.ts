@@ -46,9 +46,9 @@ describe("a lock", () => {
     "that is free is granted within a timeout of %s, however slow the store is",
     async (timeout) => {
       const world = openWorld();
-      const slow = async (params: never, call: (params: never) => Promise<never>): Promise<never> => {
-        await world.later(100);
-        return call(params);
+      const slow: StoreHooks = {
+        "runs.commit": (params, call) => world.later(100).then(() => call(params)),
+        "locks.pass": (params, call) => world.later(100).then(() => call(params)),
       };
       const hasty = workflow("hasty", (ctx) =>
         ctx
@@ -58,7 +58,7 @@ describe("a lock", () => {
             (error: HoldfastError) => error.code,
           ),
       );
-      const client = world.client({ hooks: { "runs.commit": slow, "locks.pass": slow } as StoreHooks });
+      const client = world.client({ hooks: slow });
       await world.worker(client, { workflows: [hasty], cacheSize: 0 });
       const first = await client.start(hasty);
       await world.clock.advance("10s");

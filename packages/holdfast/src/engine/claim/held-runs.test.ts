@@ -27,7 +27,7 @@ test("a run whose history is read while its worker gets another id gives its slo
       throw new Error("it is not executed");
     },
     workerId: () => workerId,
-    onLeft: (runId) => void left.push(runId),
+    onLeft: (runId: string) => void left.push(runId),
     onBegun: () => {},
   } as unknown as HeldRunsParams);
 
