@@ -37,7 +37,8 @@ function judge({ sketch, durable, known }: QueryAnswer, { run, history }: RunEvi
   const expected = logOf(seen);
   const begun = (entries: readonly string[]): string => entries.filter((entry) => entry.startsWith("+")).join(" ");
   const isVoid = voidEvents(seen);
-  // What has ended between a failure and the retry of the run may have to end once more.
+  // A retry goes back to the failure: ops that a handler has asked for since are done again (which ones they are cannot be told from
+  // their names), and the handler ends once more. Its caller keeps the first answer (`updates`).
   const doubtful = new Set(logOf(seen.filter((event) => event.type === "update_accepted" || isVoid.has(event))));
   const ended = (entries: readonly string[]): string =>
     entries.filter((entry) => entry.startsWith("-") && !doubtful.has(entry)).join(" ");

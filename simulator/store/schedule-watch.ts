@@ -95,7 +95,8 @@ export class ScheduleWatch {
 
   #redefined(storeAt: number, { id, definition, state, decided }: PutSchedule, account: Account): void {
     for (const { at, reason = "" } of decided) this.#missAll(account, at, reason);
-    // From its next time on, everything is still to come, however late that is.
+    // A change that keeps the schedule's next time, as a resume of one that is not paused does, decides nothing about the times from
+    // there on. They stay demanded (`from`), however late they are: the clock of the store may have jumped since the last pass.
     const next = state.nextAt ?? Number.POSITIVE_INFINITY;
     this.#requireFates(id, account, Math.min(storeAt - LATE_MS, next - 1));
     account.from = definition?.paused ? undefined : (state.nextAt ?? undefined);

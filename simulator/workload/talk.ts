@@ -9,7 +9,7 @@ export const MANNERS = ["plain", "step", "sleep", "wait", "throw", "refuse", "ea
 export type Manner = (typeof MANNERS)[number];
 
 export interface Request {
-  /** No other update has it. */
+  /** No other update has it; but a fork repeats what its origin was asking another run at the cut. */
   readonly id: string;
   readonly how: Manner;
 }
@@ -57,9 +57,10 @@ async function handle({ id, how }: Request, site: Site): Promise<string> {
   const { talk, ctx } = site;
   talk.begun += 1;
   const number = talk.begun;
+  const same = talk.log.filter((entry) => entry === `+${id}`).length;
   talk.log.push(`+${id}`);
   try {
-    if (how === "step") await work(id, site);
+    if (how === "step") await work(same === 0 ? id : `${id}~${same + 1}`, site);
     if (how === "sleep") await ctx.sleep(`z-${id}`, "400ms");
     if (how === "wait") await ctx.until(() => talk.begun > number, { timeout: "1s" });
     if (how === "throw") {

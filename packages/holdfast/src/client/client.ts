@@ -212,7 +212,7 @@ export class Client {
     update: UpdateDefinition<In, Out, Sent> & OffersOf<D>["updates"],
     argument: NoInfer<Sent>,
     options: UpdateWithStartOptions<S>,
-  ): Promise<StartedUpdate<OutputOf<D>, Answer<Out>, OffersOf<D>>>;
+  ): Promise<StartedUpdate<OutputOf<D>, Answer<Out>, OffersOf<D>, WithStartInput<D>>>;
   async updateWithStart(
     workflow: AnyWorkflow | string,
     input: unknown,

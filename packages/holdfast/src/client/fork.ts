@@ -27,8 +27,8 @@ import { type ForkIdentity, findFork } from "./same-fork.ts";
 /** How an op is to end in a fork, instead of being executed. */
 export type EditedOutcome = { readonly result: unknown } | { readonly error: unknown };
 
-/** Options of `handle.fork`. */
-export interface ForkOptions extends OperatorOptions {
+/** Options of `handle.fork`. `I`: the input of the workflow, if the handle was made from its definition. */
+export interface ForkOptions<I = unknown> extends OperatorOptions {
   /**
    * Where the fork leaves its origin: before the first event of this op, or before the event with this number.
    */
@@ -37,7 +37,7 @@ export interface ForkOptions extends OperatorOptions {
    * Another input. It must lead to the same ops before the cut, otherwise the fork is parked with `replay_divergence`.
    * @defaultValue the input of the run
    */
-  readonly input?: unknown;
+  readonly input?: I;
   /**
    * Ops that are not executed, by their id, and how each of them ends: `{ charge: { result: { id: "p1" } } }`. They must end
    * behind the cut.

@@ -51,6 +51,5 @@ export function makeWorker<S extends string>(
 
 /** If a worker of this process has a free slot, the run starts already claimed by it. */
 export function freeSlot(workers: readonly Worker[], run: NewRun): SlotReservation | undefined {
-  const { workflow, version, queue } = run;
-  return isDueAtOnce(run) ? firstOf(workers, (worker) => worker.reserve(workflow, version, queue)) : undefined;
+  return isDueAtOnce(run) ? firstOf(workers, (worker) => worker.reserve(run)) : undefined;
 }

@@ -5,6 +5,7 @@ import { retryEvent } from "../calls/retry-event.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import { checkOptions, type OptionChecks, requireReason } from "../errors/option-checks.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
+import type { EventDraft } from "../model/event.ts";
 import { messageFrom, PAUSED, resumeNote, type Who, whoOf } from "../model/operator-notes.ts";
 import { isClosed, type Run, type RunStatus } from "../model/run.ts";
 import { waitsForPlace } from "../model/waiting.ts";
@@ -118,23 +119,38 @@ export async function resumeRun(core: ClientCore, read: ReadRun, who: Who, messa
 export async function retryRun(core: ClientCore, read: ReadRun, who: Who): Promise<void> {
   const run = await read();
   const events = await core.readHistory(run);
-  // An open run that has more events than were read counts as reopened by an earlier send of this call.
+  // For the store, an open run that has more events than were read is reopened: by an earlier send of this call, or by another one.
   if (run.status !== "failed") throw notFailed(run.id, run.status);
-  const event = retryEvent(run, events, who);
+  const retry = retryEvent(run, events, who);
+  const callId = core.newId();
+  const event: EventDraft = { ...retry, meta: { ...retry.meta, messageId: callId } };
   const params = { run: refOf(run), eventCount: run.eventCount, event };
   let sends = 0;
   const { outcome, status } = await core.untilNotBusy((store) => {
     sends += 1;
     return store.runs.reopenIfFailed(params);
   });
-  // The run was failed when it was read. If a repeated send finds it open, an earlier send reopened it.
-  if (outcome === "reopened" || (outcome === "not_failed" && sends > 1)) return;
-  throw outcome === "superseded" ? superseded(run.id, status) : notFailed(run.id, status);
+  if (outcome === "superseded") throw superseded(run.id, status);
+  // The run was failed when it was read: a repeated send may find it open, or failed once more, because of the first one.
+  if (outcome !== "reopened" && sends === 1 && status !== "failed") throw notFailed(run.id, status);
+  if (!(await isNext(core, run, callId))) throw retriedByOther(run.id, status);
+}
+
+/** Whether what happened to the run next was this call, and not that of somebody else; also if nobody can tell any more. */
+async function isNext(core: ClientCore, { namespace, runId, eventCount }: Run, callId: string): Promise<boolean> {
+  const runs = [{ namespace, runId, afterSeq: eventCount }];
+  const [[next] = []] = await core.call((store) => store.histories.read({ runs, limitPerRun: 1 }));
+  return next === undefined || next.meta?.messageId === callId;
 }
 
 function notFailed(id: string, status: RunStatus | null): HoldfastError {
   const advice = status === "parked" ? " Use resume()." : "";
   const message = `Run "${id}" cannot be retried: it is ${status}, not failed.${advice}`;
+  return new HoldfastError("run_not_failed", message, { data: { id, status } });
+}
+
+function retriedByOther(id: string, status: RunStatus | null): HoldfastError {
+  const message = `Run "${id}" has been retried by somebody else since this call has looked at it; this call has changed nothing.`;
   return new HoldfastError("run_not_failed", message, { data: { id, status } });
 }
 

@@ -53,8 +53,8 @@ export interface StartedRun extends Pick<Run, "runId" | "workflow"> {
   readonly created: boolean;
 }
 
-/** One run, seen from outside. `T` is what its workflow returns, `M` what it can be sent. */
-export class RunHandle<T = unknown, M extends Offers = Offers> {
+/** One run, seen from outside. `T` is what its workflow returns, `M` what it can be sent, `I` its input. */
+export class RunHandle<T = unknown, M extends Offers = Offers, I = unknown> {
   /** The id of the run: the caller's own, or the run id. */
   readonly id: string;
   /** Whether the start that returned this handle created the run; false if it already existed, and for `get`. */
@@ -299,7 +299,8 @@ export class RunHandle<T = unknown, M extends Offers = Offers> {
 
   /**
    * Continues a failed run at the steps that failed, as `retry` of the workflow does; recorded results stay. A compensation that
-   * failed is attempted again. Rejects with `run_not_failed` unless the run has failed.
+   * failed is attempted again. Rejects with `run_not_failed` unless the run has failed. Of several calls at once one retries the run,
+   * and is in its history; the others reject.
    */
   async retry(why?: OperatorOptions | string): Promise<void> {
     this.#core.requireNoTransaction("retry");
@@ -310,13 +311,13 @@ export class RunHandle<T = unknown, M extends Offers = Offers> {
    * Starts a new run that begins with the events of this one up to a cut, as they are; from there on, it is executed. This run is
    * not changed. Rejects with `fork_refused` if that is not possible, and with `run_already_exists` if another run has the id.
    */
-  async fork(options: ForkOptions): Promise<RunHandle<T, M>> {
+  async fork(options: ForkOptions<I>): Promise<RunHandle<T, M, I>> {
     this.#core.requireNoTransaction("fork");
     checkForkOptions(options);
     const checkInput = (input: unknown): Promise<unknown> => checkedInputOf(this.#expected, input);
     const { run, created } = await forkRun({ core: this.#core, options, read: () => this.#read(), checkInput });
     const { id, runId, workflow } = run;
-    return this.another(this.#core, id, { runId, workflow, created }, this.#expected) as RunHandle<T, M>;
+    return this.another(this.#core, id, { runId, workflow, created }, this.#expected) as RunHandle<T, M, I>;
   }
 
   /** The handle of another run. */

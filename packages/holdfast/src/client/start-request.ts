@@ -3,7 +3,7 @@ import type { StartOptions } from "./client-options.ts";
 import type { RunHandle } from "./run-handle.ts";
 
 /** The handle of a run of that workflow. */
-export type HandleOf<D> = RunHandle<OutputOf<D>, OffersOf<D>>;
+export type HandleOf<D> = RunHandle<OutputOf<D>, OffersOf<D>, D extends AnyWorkflow ? InputOf<D> : unknown>;
 
 /**
  * The arguments of `hf.start` after the workflow. Input may be omitted if the workflow takes none; a workflow given by

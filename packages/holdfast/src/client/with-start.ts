@@ -55,9 +55,9 @@ export interface UpdateWithStartOptions<S extends string = string> extends Start
 }
 
 /** What `hf.updateWithStart` resolves with. */
-export interface StartedUpdate<T, Out, M extends Offers = Offers> {
+export interface StartedUpdate<T, Out, M extends Offers = Offers, I = unknown> {
   /** The run that has answered; `run.created` says whether it is new. */
-  readonly run: RunHandle<T, M>;
+  readonly run: RunHandle<T, M, I>;
   /** What the handler returned. */
   readonly result: Out;
 }

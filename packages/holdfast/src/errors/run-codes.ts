@@ -72,7 +72,7 @@ export const RUN_CODES = {
     caller: "conflict",
     kind: "BadRequest",
     summary:
-      "The run passed to retry() has not failed: it is still open, is parked, or ended in another way; or it has not failed on the task passed to tasks.retry().",
+      "The run passed to retry() has not failed: it is still open, is parked, or ended in another way, or somebody else has just retried it (this call has changed nothing); or it has not failed on the task passed to tasks.retry().",
     advice:
       "data.status has its status. Use resume() for a parked run; start a new run if it was canceled, terminated or timed out.",
   },

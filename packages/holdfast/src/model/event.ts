@@ -203,8 +203,8 @@ export const EVENT_TABLE = [
     role: "note",
     op: null,
     payload: null,
-    meta: ["attempt", "error", "retryAt", "forgets", "by", "reason", "batch"],
-    writtenBy: "the executor: `retry` of the workflow; or `handle.retry`, which has no attempt",
+    meta: ["attempt", "error", "retryAt", "forgets", "by", "reason", "batch", "messageId"],
+    writtenBy: "the executor: `retry` of the workflow; or `handle.retry`, which has no attempt, and an id of the call",
   },
   {
     type: "op_retired",

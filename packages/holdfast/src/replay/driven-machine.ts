@@ -19,7 +19,7 @@ import { LockTable } from "./ops/lock-table.ts";
 import { SignalBuffer } from "./ops/signal-buffer.ts";
 import type { TaskWork } from "./ops/task-work.ts";
 import { type Conditions, hasChanged, type Predicate, settleFirst } from "./ops/until.ts";
-import { judgeUpdate } from "./ops/update.ts";
+import { answersBeforeRetry, judgeUpdate } from "./ops/update.ts";
 import { Unwritten } from "./unwritten.ts";
 
 /** A run that refuses more updates than this answers them without a note: whoever sends them must not fill its history. */
@@ -278,6 +278,12 @@ export abstract class DrivenMachine {
 
   updateId(number: number): string | undefined {
     return this.#updates?.get(number);
+  }
+
+  answerOf(op: string | null): HistoryEvent | undefined {
+    const handlers = this.#handlers;
+    handlers.answers ??= answersBeforeRetry(this.recorded);
+    return handlers.answers.get(op);
   }
 
   get hasHandlers(): boolean {

@@ -6,6 +6,7 @@ import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import { checkOptions, invalidOption, isFunction, type OptionChecks } from "../errors/option-checks.ts";
 import { readText } from "../errors/safe-read.ts";
 import { shownValue } from "../errors/shown-value.ts";
+import type { HistoryEvent } from "../model/event.ts";
 import type { Payload } from "../model/payload.ts";
 import { isPromiseLike } from "../model/promise-like.ts";
 import type { Run } from "../model/run.ts";
@@ -17,6 +18,8 @@ const UPDATE_HANDLER: OptionChecks<UpdateHandler> = { validate: isFunction, hand
 export class Handlers {
   readonly #updates = new Map<string, UpdateHandler>();
   readonly #queries = new Map<string, QueryHandler>();
+  /** What updates were answered before the run was tried again; undefined as long as nobody has asked. */
+  answers: ReadonlyMap<string | null, HistoryEvent> | undefined;
   /** What is being called, and may not use ctx. */
   #calling: string | undefined;
 

@@ -228,6 +228,8 @@ export interface Machine {
   judgeUpdate(draft: EventDraft): EventDraft | HoldfastError;
   /** The message id of an update that was accepted, by the number of its message. */
   updateId(number: number): string | undefined;
+  /** The first answer to an update of a run that was tried again since: that one counts, whatever its handler says the next time. */
+  answerOf(op: string | null): HistoryEvent | undefined;
   /** Whether the code has registered any handler. */
   readonly hasHandlers: boolean;
   /** Records that an update was refused, for the first ones of a run. */

@@ -4,8 +4,10 @@ import {
   type Client,
   connect,
   type EventView,
+  type ForkOptions,
   jsonCodec,
   NonRetryableError,
+  type Offers,
   RecordedError,
   RetryableError,
   RunCanceledError,
@@ -270,15 +272,18 @@ describe("from outside", () => {
         ifClosed: "return",
       },
     );
-    expectTypeOf(run).toEqualTypeOf<RunHandle<number>>();
-    expectTypeOf(hf.get(echo, "e-1")).toEqualTypeOf<RunHandle<number>>();
+    type Echo = RunHandle<number, Offers, { n: number }>;
+    expectTypeOf(run).toEqualTypeOf<Echo>();
+    expectTypeOf(run).toExtend<RunHandle<number>>();
+    expectTypeOf(run.fork).parameter(0).toEqualTypeOf<ForkOptions<{ n: number }>>();
+    expectTypeOf(hf.get(echo, "e-1")).toEqualTypeOf<Echo>();
     expectTypeOf(hf.get("e-1")).toEqualTypeOf<RunHandle<unknown>>();
     expect(await run.result()).toBe(1);
     const many = await hf.startMany([
       { workflow: echo, input: { n: 2 } },
       { workflow: echo, input: { n: 3 } },
     ]);
-    expectTypeOf(many).toEqualTypeOf<[RunHandle<number>, RunHandle<number>]>();
+    expectTypeOf(many).toEqualTypeOf<[Echo, Echo]>();
     expect(await Promise.all(many.map((one) => one.result()))).toEqual([2, 3]);
     expect(await hf.run(echo, { n: 4 })).toBe(4);
     const page = await hf.list({ workflow: "echo", status: ["completed"], attributes: { customer: "ann" }, limit: 10 });

@@ -1,5 +1,5 @@
 // What the API page promises about updates and queries, as programs that compile without a cast and run.
-import { query, type RunHandle, signal, update, workflow } from "holdfast";
+import { type Offers, query, type RunHandle, signal, update, workflow } from "holdfast";
 import { testEngine } from "holdfast/testing";
 import { expect, expectTypeOf, onTestFinished, test } from "vitest";
 import { z } from "zod";
@@ -42,7 +42,7 @@ test("arguments and answers are inferred, with and without schemas", async () =>
   onTestFinished(() => t.close());
   const at = new Date(0);
   const { run, result } = await t.client.updateWithStart(cart, "ann", add, { item: "a", at }, { id: "c" });
-  expectTypeOf(run).toEqualTypeOf<RunHandle<{ owner: string; got: string[] }>>();
+  expectTypeOf(run).toEqualTypeOf<RunHandle<{ owner: string; got: string[] }, Offers, string>>();
   expectTypeOf(result).toEqualTypeOf<{ count: number; last: Date }>();
   expect(result).toEqual({ count: 1, last: at });
   const nothing = await run.update(clear);
@@ -58,7 +58,7 @@ test("arguments and answers are inferred, with and without schemas", async () =>
   expect(shown).toEqual(["b"]);
   expect(await run.query(price, { currency: "EUR" })).toEqual({ cents: 1 });
   const handle = await t.client.signalWithStart(cart, "bob", stop, undefined, { id: "c" });
-  expectTypeOf(handle).toEqualTypeOf<RunHandle<{ owner: string; got: string[] }>>();
+  expectTypeOf(handle).toEqualTypeOf<RunHandle<{ owner: string; got: string[] }, Offers, string>>();
   await run.update(add, { item: "c", at });
   expect(await handle.result()).toEqual({ owner: "ann", got: ["b", "c"] });
 });

@@ -1,5 +1,5 @@
 // What a step returns, typed as what the codec gives back: each value is stored and read, and its type compared with both.
-import { type Context, type Duration, type RunHandle, type StepOptions, signal, workflow } from "holdfast";
+import { type Context, type Duration, type Offers, type RunHandle, type StepOptions, signal, workflow } from "holdfast";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { z } from "zod";
 import { openEngine } from "../lab/fleet.ts";
@@ -149,7 +149,7 @@ describe("what comes back from a run", () => {
     });
     const t = await openEngine(priced);
     const run = await t.client.start(priced);
-    expectTypeOf(run).toEqualTypeOf<RunHandle<{ readonly cents: number }>>();
+    expectTypeOf(run).toEqualTypeOf<RunHandle<{ readonly cents: number }, Offers, undefined>>();
     await run.signal(price, new Money(7));
     expect(await run.result()).toEqual({ cents: 7 });
   });
@@ -190,12 +190,12 @@ describe("what comes back from a run", () => {
       { workflow: hello },
       { workflow: "double", input: 5 },
     ]);
-    expectTypeOf(a).toEqualTypeOf<RunHandle<number>>();
-    expectTypeOf(b).toEqualTypeOf<RunHandle<string>>();
+    expectTypeOf(a).toEqualTypeOf<RunHandle<number, Offers, number>>();
+    expectTypeOf(b).toEqualTypeOf<RunHandle<string, Offers, undefined>>();
     expectTypeOf(c).toEqualTypeOf<RunHandle<unknown>>();
     expect([await a.result(), await b.result(), await c.result()]).toEqual([8, "hello", 10]);
     const many = await t.client.startMany([1, 2].map((input) => ({ workflow: double, input })));
-    expectTypeOf(many).toEqualTypeOf<RunHandle<number>[]>();
+    expectTypeOf(many).toEqualTypeOf<RunHandle<number, Offers, number>[]>();
     expect(await Promise.all(many.map((one) => one.result()))).toEqual([2, 4]);
   });
 });

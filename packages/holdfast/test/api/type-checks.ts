@@ -61,6 +61,10 @@ export async function startsThatDoNotCompile(hf: Client): Promise<void> {
   (await hf.run(order, { id: "o", cents: 1 })).refunded;
   // @ts-expect-error neither has the result of a handle that get(def, id) made
   (await hf.get(order, "o").result()).refunded;
+  await hf.get(order, "o").fork({ before: "pay", input: { id: "o", cents: 2 } });
+  await hf.get("o").fork({ before: "pay", input: "anything" });
+  // @ts-expect-error the input of a fork is that of the workflow
+  await hf.get(order, "o").fork({ before: "pay", input: { id: "o" } });
   // @ts-expect-error without the definition the result is unknown
   (await hf.get("o").result()).paid;
   // @ts-expect-error there is no such status

@@ -1,10 +1,11 @@
 // ctx.withLock, as the code of runs sees it.
-import { type Client, type Context, signal, workflow } from "holdfast";
-import type { HistoryEvent } from "holdfast/adapter";
+import { type Client, type Context, type HoldfastError, signal, workflow } from "holdfast";
+import type { HistoryEvent, StoreHooks } from "holdfast/adapter";
 import { testEngine } from "holdfast/testing";
 import { describe, expect, test } from "vitest";
 import { openEngine, openFleet } from "../lab/fleet.ts";
 import { LockedRoom } from "../lab/locked-room.ts";
+import { openWorld } from "../lab/world.ts";
 
 const go = signal("go");
 
@@ -40,6 +41,33 @@ describe("a lock", () => {
     expect(room.most).toBe(3);
     expect(room.visits).toEqual(["a", "b", "c", "d", "e", "f", "g"]);
   });
+
+  test.each(["0ms", "10ms"] as const)(
+    "that is free is granted within a timeout of %s, however slow the store is",
+    async (timeout) => {
+      const world = openWorld();
+      const slow: StoreHooks = {
+        "runs.commit": (params, call) => world.later(100).then(() => call(params)),
+        "locks.pass": (params, call) => world.later(100).then(() => call(params)),
+      };
+      const hasty = workflow("hasty", (ctx) =>
+        ctx
+          .withLock("x", { timeout }, () => ctx.sleep("stay", "1 minute"))
+          .then(
+            () => "was inside",
+            (error: HoldfastError) => error.code,
+          ),
+      );
+      const client = world.client({ hooks: slow });
+      await world.worker(client, { workflows: [hasty], cacheSize: 0 });
+      const first = await client.start(hasty);
+      await world.clock.advance("10s");
+      const second = await client.start(hasty);
+      await world.clock.advance("10s");
+      expect(await second.status()).toBe("completed");
+      expect([await world.result(first), await world.result(second)]).toEqual(["was inside", "lock_timeout"]);
+    },
+  );
 
   test("gives what its function gives, a value or an error, and the run goes on without it", async () => {
     const w = workflow("w", async (ctx) => {

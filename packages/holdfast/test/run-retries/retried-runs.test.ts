@@ -1,5 +1,5 @@
-import { type RunHandle, signal, workflow } from "holdfast";
-import type { StoreCalls } from "holdfast/adapter";
+import { HoldfastError, type RunHandle, signal, workflow } from "holdfast";
+import type { ReopenOutcome, ReopenParams, StoreCalls } from "holdfast/adapter";
 import { describe, expect, test } from "vitest";
 import { Gate, Line, openWorld, WORKER_CALLS, type World } from "../lab/world.ts";
 
@@ -33,6 +33,45 @@ describe("a retry of a run", () => {
       message: 'Run "r" cannot be retried: it is waiting, not failed.',
     });
     expect(retriesOf(world, run)).toBe(0);
+  });
+
+  test("by several people at once is done by one of them, and the others are told that they have changed nothing", async () => {
+    const world = openWorld();
+    const failing = workflow("failing", (ctx) =>
+      ctx.step("s", () => Promise.reject(new Error("always")), { retry: "none" }),
+    );
+    await world.worker(world.client(), { workflows: [failing] });
+    const run = await world.client().start(failing, undefined, { id: "r" });
+    await expect(world.result(run)).rejects.toMatchObject({ code: "run_failed" });
+    const people = ["ann", "bob", "cid"];
+    const calls = people.map((by) => world.client().get("r").retry({ by }));
+    const settled = await world.clock.until(Promise.allSettled(calls));
+    const refused = settled.flatMap((one) => (one.status === "rejected" ? [one.reason] : []));
+    expect(refused).toMatchObject([{ code: "run_not_failed" }, { code: "run_not_failed" }]);
+    const told = people.filter((_, i) => settled[i]?.status === "fulfilled");
+    const recorded = world.events(run).filter(({ type }) => type === "run_retried");
+    expect(recorded.map(({ meta }) => meta?.by)).toEqual(told);
+  });
+
+  test("whose answer is lost is repeated, and has retried the run", async () => {
+    const world = openWorld();
+    let lost = false;
+    const reopen = async (params: ReopenParams, call: (params: ReopenParams) => Promise<ReopenOutcome>) => {
+      const answer = await call(params);
+      if (lost) return answer;
+      lost = true;
+      throw new HoldfastError("store_outcome_unknown", "the connection broke");
+    };
+    const failing = workflow("failing", (ctx) =>
+      ctx.step("s", () => Promise.reject(new Error("always")), { retry: "none" }),
+    );
+    await world.worker(world.client(), { workflows: [failing] });
+    const run = await world.client().start(failing, undefined, { id: "r" });
+    await expect(world.result(run)).rejects.toMatchObject({ code: "run_failed" });
+    const operator = world.client({ hooks: { "runs.reopenIfFailed": reopen } });
+    // The run has failed once more by the time of the repetition.
+    await world.clock.until(operator.get("r").retry());
+    expect(retriesOf(world, run)).toBe(1);
   });
 
   test("keeps the result of a step that ended in the very moment in which another one failed", async () => {

@@ -52,6 +52,24 @@ describe("a time whose id somebody else's run has", () => {
     await t.close();
   });
 
+  test.each(["cancel-other", "terminate-other"] as const)(
+    "fails with overlap %s while a run of the schedule is open, and that run goes on",
+    async (overlap) => {
+      const { t, s, decided } = await engine(overlap);
+      await t.clock.advance("1h");
+      const foreign = await t.client.start(job, undefined, { id: id(12) });
+      await t.clock.advance("1h");
+      expect(await decided()).toEqual(["11 fired!", "12 buffered", "12 failed"]);
+      expect(await s.describe()).toMatchObject({ openId: id(11), buffered: 0, failures: 1 });
+      expect(await t.client.get(id(11)).status()).toBe("waiting");
+      await t.clock.advance("1h");
+      expect(await t.client.get(id(11)).status()).toBe(overlap === "cancel-other" ? "canceled" : "terminated");
+      expect(await s.describe()).toMatchObject({ openId: id(13) });
+      expect(await foreign.status()).toBe("waiting");
+      await t.close();
+    },
+  );
+
   test("fails in a backfill, and the other times start", async () => {
     const { t, s, decided } = await engine("allow");
     await t.client.start(job, undefined, { id: id(2) });

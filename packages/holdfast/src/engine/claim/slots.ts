@@ -29,8 +29,8 @@ interface Reserved {
 /** How many more runs a worker may hold, and which calls in flight reserve slots: starts, and messages to runs that rest here. */
 export class Slots {
   readonly #params: SlotsParams;
-  /** Oldest first. */
-  readonly #reserved = new Set<Reserved>();
+  /** Oldest first; by the run that is to be started, or by the claim of the messages. */
+  readonly #reserved = new Map<string, Reserved>();
   #reservedSlots = 0;
   /** Under which starts are held here. */
   readonly #claimId: string;
@@ -56,7 +56,7 @@ export class Slots {
 
   /** Since when the oldest call that may bring us a run has been in flight. */
   get askingSince(): number | undefined {
-    const [reservation] = this.#reserved;
+    const reservation = this.#reserved.values().next().value;
     const claim = this.#params.claimer.askingSince;
     return claim !== undefined && reservation ? Math.min(claim, reservation.since) : (claim ?? reservation?.since);
   }
@@ -67,29 +67,34 @@ export class Slots {
     return lease.active() ? this.free - claimer.asking : 0;
   }
 
-  #keep(slots: number): Reserved {
-    const reserved = { since: this.#params.ports.clock.monotonic(), slots };
-    this.#reserved.add(reserved);
+  #keep(key: string, slots: number): void {
+    this.#reserved.set(key, { since: this.#params.ports.clock.monotonic(), slots });
     this.#reservedSlots += slots;
-    return reserved;
   }
 
-  #giveBack(reserved: Reserved): void {
-    if (this.#reserved.delete(reserved)) this.#reservedSlots -= reserved.slots;
+  #giveBack(key: string): void {
+    const reserved = this.#reserved.get(key);
+    if (!reserved) return;
+    this.#reserved.delete(key);
+    this.#reservedSlots -= reserved.slots;
   }
 
-  /** A slot for a run that is about to be started here; undefined if none is free. */
-  reserve(): SlotReservation | undefined {
+  /**
+   * A slot for a run that is about to be started here; undefined if none is free. A start can be repeated by whoever cannot know
+   * that it was made (children, starts in steps). Only the answer to one of them may bring the run: the other one may be so late
+   * that the run has left again, and would be executed from what the answer says, although nobody holds it.
+   */
+  reserve(runId: string): SlotReservation | undefined {
     const { ports, registry, held, lease, claimer } = this.#params;
-    if (this.#room <= 0) return undefined;
-    const reserved = this.#keep(1);
+    if (this.#room <= 0 || this.#reserved.has(runId) || held.has(runId)) return undefined;
+    this.#keep(runId, 1);
     const { workerId } = lease;
     const claimId = this.#claimId;
     return {
       workerId,
       claimId,
       settle: (run, messages = []) => {
-        this.#giveBack(reserved);
+        this.#giveBack(runId);
         // The answer to a repeated start may be late: a run that this worker has claimed since may have left it again.
         const ours = run && run.heldBy === workerId && run.claimId === claimId && lease.workerId === workerId;
         if (ours && registry.has(run.workflow, run.version)) return held.activate(run, messages);
@@ -114,11 +119,12 @@ export class Slots {
     });
     if (runs.size === 0) return undefined;
     const holdBy = { workerId: lease.workerId, claimId: this.#newClaimId() };
-    const reserved = this.#keep(runs.size);
+    const { claimId } = holdBy;
+    this.#keep(claimId, runs.size);
     const taken = new TakenByMessages({ ports, held, lease, holdBy, messages: marked });
     const settle: HoldingDelivery["settle"] = (outcomes) =>
       taken.settle(outcomes, () => {
-        this.#giveBack(reserved);
+        this.#giveBack(claimId);
         claimer.slotFreed();
       });
     return { messages: marked, holdBy, settle };

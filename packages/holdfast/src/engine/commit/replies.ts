@@ -20,10 +20,11 @@ export function repliesOf(events: readonly HistoryEvent[], refused: readonly Ref
 export function repliesIn({ runId, events, replies = NONE }: RunCommit, machine: Machine): UpdateReply[] {
   const told: UpdateReply[] = [];
   for (const event of events) {
-    const { type, meta } = event;
+    const { type, op, meta } = event;
     if (type !== "update_accepted" && type !== "update_completed") continue;
     const about = { runId, messageId: machine.updateId(meta?.number ?? 0) ?? "" };
-    told.push(type === "update_accepted" ? { ...about, stage: "accepted" } : { ...about, stage: "answered", event });
+    if (type === "update_accepted") told.push({ ...about, stage: "accepted" });
+    else told.push({ ...about, stage: "answered", event: machine.answerOf(op) ?? event });
   }
   for (const reply of refusedIn(replies)) {
     const { messageId, error } = reply;

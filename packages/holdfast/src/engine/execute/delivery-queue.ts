@@ -8,6 +8,7 @@ import { missedDeadline } from "./due-times.ts";
 import { type Look, looksAfter, missedLook, withLook } from "./looks.ts";
 import { isResultDraft, messageDraft, type QueuedDraft } from "./message-draft.ts";
 import { hasEnded } from "./run-end.ts";
+import { partDrafts, standsStill } from "./standstill.ts";
 import { type RefusedUpdate, refusedIn } from "./updates.ts";
 
 /**
@@ -15,6 +16,8 @@ import { type RefusedUpdate, refusedIn } from "./updates.ts";
  */
 export class DeliveryQueue {
   #drafts: QueuedDraft[] = [];
+  /** What waits until the run has regained its locks. It comes before the others. */
+  #withheld: readonly QueuedDraft[] = NONE;
   /** The number of the last message delivered, and of the last one taken in. */
   #consumed: number;
   #queuedMessages: number;
@@ -35,6 +38,11 @@ export class DeliveryQueue {
 
   get length(): number {
     return this.#drafts.length;
+  }
+
+  /** Whether something waits for a lock to be regained. */
+  get withholds(): boolean {
+    return this.#withheld.length > 0;
   }
 
   get consumed(): number {
@@ -65,6 +73,7 @@ export class DeliveryQueue {
   next(machine: Machine): QueuedDraft | undefined {
     // Anything that arrives for a run that continues as new is for its successor: the store hands on what is not consumed.
     if (machine.outcome?.type === "continued") this.#drafts = [];
+    if (this.withholds || standsStill(machine)) this.#part(machine);
     if (machine.outcome?.type === "retried" && this.#drafts[0]?.type === "update_accepted") this.#defer();
     const draft = this.#drafts.shift();
     if (!draft) return undefined;
@@ -76,6 +85,13 @@ export class DeliveryQueue {
     } else if (!machine.outcome && draft.type !== "deadline_reached" && eventRole(draft.type) !== "note")
       this.#looks = withLook(this.#looks, machine, this.#consumed);
     return draft;
+  }
+
+  #part(machine: Machine): void {
+    const all = [...this.#withheld, ...this.#drafts];
+    const { passing, withheld } = standsStill(machine) ? partDrafts(all) : { passing: all, withheld: NONE };
+    this.#drafts = passing;
+    this.#withheld = withheld;
   }
 
   /** Whether messages are left in the inbox for the next try of the run. */
@@ -165,8 +181,9 @@ export class DeliveryQueue {
    * that the code has not seen.
    */
   restart(consumed: number): readonly QueuedDraft[] {
-    const unseen = [...this.#unheard, ...this.#drafts].filter(isStepResult);
+    const unseen = [...this.#unheard, ...this.#withheld, ...this.#drafts].filter(isStepResult);
     this.#drafts = [];
+    this.#withheld = NONE;
     this.#unheard = NONE;
     this.#consumed = consumed;
     this.#queuedMessages = consumed;

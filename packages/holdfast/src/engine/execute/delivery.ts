@@ -9,6 +9,7 @@ import type { ExecutorHost } from "./executor-host.ts";
 import { type QueuedDraft, withAttempt } from "./message-draft.ts";
 import type { OutsideWork } from "./outside-work.ts";
 import { endPause, takeOrder } from "./pausing.ts";
+import { standsStill } from "./standstill.ts";
 import { decideUpdate } from "./updates.ts";
 
 /** One live run, as far as concerns what is delivered to its code, and what follows from that. */
@@ -25,7 +26,7 @@ export function deliverNext(delivery: Delivery, now: number): boolean {
   const { machine, queue, steps, outside } = delivery;
   while (!machine.divergence && !machine.spoiled) {
     const { violation } = machine;
-    const edited = machine.nextEdited();
+    const edited = standsStill(machine) ? undefined : machine.nextEdited();
     // An edit that its op cannot have parks the run: nothing else reaches the code.
     const next: QueuedDraft | undefined = edited ?? (machine.violation === violation ? queue.next(machine) : undefined);
     if (!next) return false;

@@ -1,10 +1,12 @@
 import type { EventDraft } from "../../model/event.ts";
 import type { Run } from "../../model/run.ts";
+import { NONE } from "../../model/short-list.ts";
 import type { Timer } from "../../ports/clock.ts";
 import type { Machine } from "../../replay/machine.ts";
 import type { DrivenOp } from "../../replay/op.ts";
 import type { ExecutorHost } from "./executor-host.ts";
 import type { HeldRun } from "./held-run.ts";
+import { standsStill } from "./standstill.ts";
 
 /** The ops that wait for their time here: steps, and what must be asked of others again. */
 interface Delayed {
@@ -14,7 +16,10 @@ interface Delayed {
 
 const NOTHING: readonly EventDraft[] = [];
 
-/** The due timers and the deadline, as events. They wait for a run that is pausing to be resumed. */
+/**
+ * The due timers and the deadline, as events. They wait for a run that is pausing to be resumed; timers also for one that stands
+ * still.
+ */
 export function dueEvents(
   machine: Machine,
   run: Run,
@@ -24,7 +29,8 @@ export function dueEvents(
   const deadlineAt = openDeadline(machine, run);
   if (deadlineAt === null && machine.timers.size === 0) return NOTHING;
   const now = storeTime.now();
-  const due = [...machine.timers].filter((op) => (op.fireAt as number) <= now);
+  const timers = standsStill(machine) ? NONE : machine.timers;
+  const due = [...timers].filter(({ fireAt, lock }) => (fireAt as number) <= now && (!lock || lock.inLine));
   due.sort((a, b) => (a.fireAt as number) - (b.fireAt as number));
   if (telemetry)
     for (const { fireAt } of due)
@@ -44,6 +50,7 @@ export function missedDeadline({ startedAt, deadlineAt }: Run): boolean {
 /** The earliest time after `after` at which something becomes due. */
 export function nextDueAt(machine: Machine, run: Run, { steps, outside }: Delayed, after: number): number | null {
   let dueAt = earlier(null, openDeadline(machine, run), after);
+  if (standsStill(machine)) return dueAt;
   for (const op of machine.timers) dueAt = earlier(dueAt, op.fireAt, after);
   for (const op of steps.idle) if (op.pending) dueAt = earlier(dueAt, op.step?.retryAt, after);
   for (const op of outside.lost)

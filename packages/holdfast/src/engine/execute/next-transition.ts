@@ -41,7 +41,7 @@ export function nextTransition(
   if (outcome) return self.ending(outcome);
   if (machine.pausing)
     return steps.busy || steps.hasClosing() || outside.calling ? hold : pauseTransition(machine.pausing);
-  if (machine.regaining) return regaining(self, steps, outside);
+  if (machine.regaining) return regaining(self, queue, steps, outside);
   if (steps.running > 0 || steps.hasClosing() || outside.holding()) return hold;
   // Released so that other runs get their turn, but not between the record of an attempt's start and the attempt.
   if (steps.hasStartable()) return self.yielding() && !steps.hasPrepared() ? { type: "release" } : hold;
@@ -51,7 +51,14 @@ export function nextTransition(
 const NOTHING_DELAYED = { steps: { idle: NONE }, outside: { lost: NONE } };
 
 /** The run waits for locks that it must regain before anything starts: what is due meanwhile is no reason to wake it. */
-function regaining({ machine, run }: Standing, steps: StepBoard, outside: OutsideWork): Transition {
+function regaining(
+  { machine, run }: Standing,
+  queue: DeliveryQueue,
+  steps: StepBoard,
+  outside: OutsideWork,
+): Transition {
   if (steps.running > 0 || steps.hasClosing() || outside.holdingToRegain()) return holding(machine);
+  // The store does not suspend a run with unread messages. Nor may it keep a slot from whoever holds the lock.
+  if (queue.withholds) return outside.staysToRegain() ? holding(machine) : { type: "release" };
   return suspension(machine, nextDueAt(machine, run, NOTHING_DELAYED, 0));
 }

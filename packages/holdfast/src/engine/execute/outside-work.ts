@@ -84,6 +84,11 @@ export class OutsideWork {
     return this.calling || (this.#locks?.holding() ?? false);
   }
 
+  /** Whether a run whose unread messages wait for a lock stays here for a while. */
+  staysToRegain(): boolean {
+    return this.#locks?.stays() ?? false;
+  }
+
   /** Whether a call about another run, or about a lock, is not answered yet. */
   get calling(): boolean {
     return (this.#others?.calling ?? false) || (this.#lock?.calling ?? false);

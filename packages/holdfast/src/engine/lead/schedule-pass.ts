@@ -10,7 +10,7 @@
  *      run, nor is it stopped. The store writes nothing if an id is taken, and the times are judged again.
  *  S4. A run that is to make way for a buffered time is stopped after the time is buffered, and again by later passes until it
  *      has ended: stopping it is idempotent. If the time was not buffered after all, because somebody has changed the schedule or
- *      deleted it, the run is left alone.
+ *      deleted it, the run is left alone; and so it is if another run has the id of the time, which could not be started then.
  *  S5. A schedule that cannot be fired keeps no other from being fired.
  */
 import { dueTimes, putOf, takenTimes } from "../../calls/scheduled-runs.ts";
@@ -109,9 +109,9 @@ async function passPage(params: SchedulePassParams, due: DueSchedulesResult): Pr
     written.push(...result.turns);
     left ||= result.left;
   }
-  const after = written.map(({ schedule, put }) => ({ ...schedule, state: put.state }));
+  const after = written.map(({ schedule, put }) => ({ ...schedule, revision: put.next, state: put.state }));
   const untouched = due.schedules.filter((one) => !turns.some(({ schedule }) => schedule === one));
-  const terminated = await stopOthers(params, [...after, ...untouched]);
+  const terminated = await stopOthers(params, [...after, ...untouched], due.now);
   const awaited = [...due.awaited, ...written.flatMap(awaitedAfter)];
   const waiting = due.waiting || after.some(({ state }) => state.waits !== "no");
   const nextAt = earliest([due.nextAt, ...after.map(({ state }) => state.nextAt)]);
@@ -232,12 +232,10 @@ async function writeFailed(params: SchedulePassParams, turn: Turn, error: Holdfa
 }
 
 /** Stops the runs that are in the way of a buffered time. Returns how many have ended by that. */
-async function stopOthers(params: SchedulePassParams, schedules: readonly Schedule[]): Promise<number> {
+async function stopOthers(params: SchedulePassParams, schedules: readonly Schedule[], now: number): Promise<number> {
   const { store, limits = DEFAULT_LIMITS, onOwing } = params;
-  const inTheWay = await owned(
-    store,
-    schedules.filter((schedule) => stopPolicy(schedule) !== undefined),
-  );
+  const stopping = schedules.filter((schedule) => stopPolicy(schedule) !== undefined);
+  const inTheWay = await startable(params, await owned(store, stopping), now);
   const canceled = inTheWay.filter((schedule) => stopPolicy(schedule) === "cancel-other");
   if (canceled.length > 0) {
     const messages = canceled.map(({ namespace, id, state }) => ({
@@ -270,4 +268,20 @@ async function owned(store: Store, schedules: readonly Schedule[]): Promise<read
   const runs = schedules.map(({ namespace, state }) => ({ namespace, id: state.openId as string }));
   const found = await store.runs.read({ runs });
   return schedules.filter(({ id }, i) => scheduleOf(found[i]?.attributes ?? {})?.schedule === id);
+}
+
+/** Those whose buffered times can be started. If others have their ids, that is noted, and nothing is stopped for them (S4). */
+async function startable(
+  params: SchedulePassParams,
+  schedules: readonly Schedule[],
+  now: number,
+): Promise<readonly Schedule[]> {
+  const free: Schedule[] = [];
+  for (const schedule of schedules) {
+    const taken = await takenTimes(params.store, schedule, schedule.state.buffered);
+    const turn = taken.size === 0 ? undefined : turnOf(params, schedule, now, taken);
+    if (turn) await write(params, [turn]);
+    else if (taken.size === 0) free.push(schedule);
+  }
+  return free;
 }

@@ -8,15 +8,21 @@
  *      makes and gives back follows from its events alone.
  *  W2. Whoever holds a run whose request is not granted has asked about it, under the epoch of its hold. So a grant is in the answer
  *      to the holder, or in the inbox.
+ *      The timeout of a request waits for that answer: however short it is, a lock that is free is granted.
  *  W3. A grant names the event of the request. If that is not the newest of its op, it is dropped.
- *  W4. While the code is inside of a lock that the run does not hold, because it was retried or forked, nothing starts.
+ *  W4. While the code is inside of a lock that the run does not hold, because it was retried or forked, nothing starts, and nothing
+ *      reaches the code (execute/standstill.ts).
  */
 import { isHoldfastError } from "../../errors/holdfast-error.ts";
+import type { Timer } from "../../ports/clock.ts";
 import type { LockWork } from "../../replay/ops/lock-work.ts";
 import type { ExecutorHost } from "../execute/executor-host.ts";
 import type { HeldRun } from "../execute/held-run.ts";
 import type { QueuedDraft } from "../execute/message-draft.ts";
 import type { Written } from "../tasks/given-up-tasks.ts";
+
+/** How long a run with unread messages keeps its slot while it waits for a lock. */
+const STAY_MS = 2_000;
 
 /** The live run that these locks belong to. */
 export interface LockOwner extends HeldRun {
@@ -31,6 +37,9 @@ export class RunLocks {
   #asking = 0;
   /** Answers to earlier questions do not count. */
   #generation = 0;
+  /** Until when the run stays here, though all that it can do is wait for a grant. */
+  #stay: Timer | undefined;
+  #stayed = false;
 
   constructor(host: ExecutorHost, run: LockOwner) {
     this.#host = host;
@@ -59,7 +68,8 @@ export class RunLocks {
     return !held && !lost && seq > 0 && !this.#asked.has(seq);
   }
 
-  async #ask({ op, seq }: LockWork): Promise<void> {
+  async #ask(lock: LockWork): Promise<void> {
+    const { op, seq } = lock;
     const generation = this.#generation;
     const { namespace, runId, epoch } = this.#run.run;
     this.#asked.add(seq);
@@ -75,6 +85,7 @@ export class RunLocks {
         this.#host.log.error({ runId, op, error: String(error) }, "asking for a lock failed");
       if (generation !== this.#generation) return;
     }
+    if (lock.seq === seq) lock.inLine = true;
     this.#asking -= 1;
     this.#run.poke();
   }
@@ -89,6 +100,16 @@ export class RunLocks {
     return this.#asking > 0;
   }
 
+  /** Whether a run that cannot be suspended, because messages wait for a lock, stays here; if not, it is released and claimed again. */
+  stays(): boolean {
+    if (this.#stayed || this.#host.draining()) return false;
+    this.#stay ??= this.#host.clock.setTimer(STAY_MS, () => {
+      this.#stayed = true;
+      this.#run.poke();
+    });
+    return true;
+  }
+
   /** Whether nobody waits for that grant (W3). */
   refuses({ op, lockSeq }: QueuedDraft): boolean {
     const lock = this.#run.machine.locks.get(op);
@@ -100,5 +121,9 @@ export class RunLocks {
     this.#generation += 1;
     this.#asked = new Set();
     this.#asking = 0;
+    for (const lock of this.#run.machine.locks.active()) lock.inLine = false;
+    this.#stay?.cancel();
+    this.#stay = undefined;
+    this.#stayed = false;
   }
 }

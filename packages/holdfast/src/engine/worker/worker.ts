@@ -8,6 +8,7 @@ import { type LimitedWait, limitedWait } from "../../calls/limited-wait.ts";
 import type { AnyWorkflow } from "../../define/definitions.ts";
 import { HoldfastError } from "../../errors/holdfast-error.ts";
 import type { LiveRun } from "../../model/live-run.ts";
+import type { NewRun } from "../../model/run.ts";
 import type { Hint } from "../../ports/notifier.ts";
 import type { DeliverMessage, HeartbeatResult } from "../../ports/store.ts";
 
@@ -60,9 +61,9 @@ export class Worker {
           for (const worker of this.#siblings()) worker.takeTaskBack(task);
         },
       },
-      reserve: ({ workflow, version, queue, namespace }) => {
-        if (namespace !== params.namespace) return undefined;
-        return this.#firstOf((worker) => worker.reserve(workflow, version, queue));
+      reserve: (run) => {
+        if (run.namespace !== params.namespace) return undefined;
+        return this.#firstOf((worker) => worker.reserve(run));
       },
       reserveDelivery: (messages) => this.#firstOf((worker) => worker.reserveDelivery(messages)),
       onDue: (storeAt) => {
@@ -299,9 +300,9 @@ export class Worker {
   // Slots ---------------------------------------------------------------------------------------------------------------
 
   /** @internal A slot for a run that is about to be started here; undefined if none is free. */
-  reserve(workflow: string, version: string, queue: string): SlotReservation | undefined {
+  reserve({ runId, workflow, version, queue }: NewRun): SlotReservation | undefined {
     const fits = this.#parts.registry.has(workflow, version) && this.#params.options.queues.includes(queue);
-    return fits && this.#state === "running" ? this.#parts.slots.reserve() : undefined;
+    return fits && this.#state === "running" ? this.#parts.slots.reserve(runId) : undefined;
   }
 
   /** @internal Slots for runs that rest here, for messages that are about to be sent to them. */

@@ -42,6 +42,7 @@ export function judgeTimes(
   { overlap = schedule.definition.overlap, taken = new Map() }: JudgeOptions = {},
 ): JudgedTimes {
   const judge = new TimesJudge(schedule, overlap, taken);
+  judge.dropTaken();
   judge.release();
   for (const at of times) judge.judge(at);
   return judge.result();
@@ -73,6 +74,14 @@ class TimesJudge {
     this.#lastAt = state.lastAt;
     this.#failures = { failures: state.failures, lastError: state.lastError };
     this.#bufferedBy = bufferPolicy(schedule.definition, state);
+  }
+
+  /** What was buffered, and cannot be started any more, waits for nothing. */
+  dropTaken(): void {
+    if (this.#taken.size === 0) return;
+    const dropped = this.#buffered.filter((at) => this.#taken.has(at));
+    this.#buffered = this.#buffered.filter((at) => !this.#taken.has(at));
+    for (const at of dropped) this.#isTaken(at);
   }
 
   release(): void {

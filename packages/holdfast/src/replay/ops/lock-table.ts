@@ -63,6 +63,7 @@ export class LockTable implements LocksOfRun {
 
   /** Whether the code is inside of a lock that it does not hold at the moment. */
   get regaining(): boolean {
+    if (this.#active === NO_LOCKS) return false;
     for (const { entered, held } of this.#active.values()) if (entered && !held) return true;
     return false;
   }

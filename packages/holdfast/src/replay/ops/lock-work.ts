@@ -15,6 +15,8 @@ export class LockWork {
   held = false;
   /** The store no longer has the request, because the run has ended since or is a fork: it must be made again. */
   lost = false;
+  /** The store has said, since the run is here, that the request is not granted yet: only then may its time be over. */
+  inLine = false;
   #fence = 0;
   #scope: Scope | undefined;
 
@@ -48,6 +50,7 @@ export class LockWork {
   requestedAgain(seq: number): void {
     this.seq = seq;
     this.lost = false;
+    this.inLine = false;
   }
 
   /** Whether code of that scope is inside of what has requested it. */

@@ -29,6 +29,15 @@ export function updateName(op: string): string {
   return op.slice(UPDATE_PREFIX.length).replace(/#\d+$/, "");
 }
 
+/** The answers that were recorded before the run was tried again, by op: handlers may have to answer once more. */
+export function answersBeforeRetry(recorded: readonly HistoryEvent[]): ReadonlyMap<string | null, HistoryEvent> {
+  const answers = new Map<string | null, HistoryEvent>();
+  const retried = recorded.findLastIndex(({ type }) => type === "run_retried");
+  for (const event of recorded.slice(0, retried + 1))
+    if (event.type === "update_completed" && !answers.has(event.op)) answers.set(event.op, event);
+  return answers;
+}
+
 type Judging = Pick<Machine, "run" | "outcome" | "cancelCause" | "compensating"> & {
   readonly codec: Codec;
   readonly ops: OpTable;
