@@ -15,6 +15,7 @@ import { SimNotifier } from "./notifier.ts";
 import { Operator } from "./operator.ts";
 import { drawPlan, type Plan } from "./plan.ts";
 import { SimProcess } from "./process.ts";
+import { Steward } from "./steward.ts";
 import { SimStore } from "./store/sim-store.ts";
 import { TaskWorld } from "./task-world.ts";
 import { TIMED, Timekeeper } from "./timekeeper.ts";
@@ -48,6 +49,7 @@ export class Scenario {
   readonly #operator: Operator;
   readonly #auditor: Auditor;
   readonly #timekeeper: Timekeeper;
+  readonly #steward: Steward;
   readonly #trouble: TroubleMaker;
   readonly #plan: Plan;
   readonly #dice: Dice;
@@ -86,6 +88,7 @@ export class Scenario {
     this.#store.operationWatch.onParked = (row) => this.#operator.look(row);
     this.#auditor = new Auditor({ ...outside, store: this.#store, dice: new Dice(`auditor ${seed}`) });
     this.#timekeeper = new Timekeeper({ ...outside, state, dice: new Dice(`timekeeper ${seed}`) });
+    this.#steward = new Steward({ ...outside, dice: new Dice(`steward ${seed}`) });
     const over = (): boolean => this.#healed && this.#isDone();
     this.#clerk = new Clerk({ ...outside, store: this.#store, dice: new Dice(`clerk ${seed}`), over });
     this.#trouble = new TroubleMaker(
@@ -120,6 +123,7 @@ export class Scenario {
     const { segments } = this.#configuration;
     if (segments.eventsPerSegment > 0 && segments.auditMs > 0) this.#auditor.begin(segments, () => this.#healed);
     this.#timekeeper.begin(() => this.#healed);
+    if (this.#configuration.limits.keys > 0) this.#steward.begin(this.#configuration, () => this.#healed);
     this.#trouble.start();
     await this.#time.run(() => this.#time.elapsedMs >= safetyMs || this.#exhausted());
     this.#heal();
@@ -128,6 +132,7 @@ export class Scenario {
     const settled = this.#isDone();
     const quiet = settled ? await this.#watchQuiet() : undefined;
     this.#store.lockWatch.close(settled);
+    this.#store.limitWatch.close(settled);
     this.#listening = false;
     process.off("unhandledRejection", onRejection);
     for (const one of [...this.#workers, ...this.#clients]) one.end();
@@ -155,7 +160,7 @@ export class Scenario {
 
   #isDone(): boolean {
     if (this.#driver.unfinished.length > 0 || this.#clerk.busy || this.#operator.busy) return false;
-    if (this.#timekeeper.busy || this.#auditor.busy) return false;
+    if (this.#timekeeper.busy || this.#auditor.busy || this.#steward.busy) return false;
     for (const row of this.#store.memory.state.runs.values())
       if (row.namespace !== TIMED && (!isClosed(row.status) || this.#driver.isToBeRetried(row))) return false;
     return true;
@@ -358,6 +363,8 @@ export class Scenario {
       scheduleFaults: this.#store.scheduleWatch.faults,
       lockFaults: this.#store.lockWatch.faults,
       lockGrants: this.#store.lockWatch.grants,
+      placeFaults: this.#store.limitWatch.placeFaults,
+      lineFaults: this.#store.limitWatch.lineFaults,
       operationFaults: [...this.#store.operationWatch.faults, ...this.#operator.faults],
       acks,
       letters,
@@ -377,6 +384,7 @@ export class Scenario {
       operations: this.#operator.count,
       fired: this.#store.scheduleWatch.fired,
       grants: this.#store.lockWatch.grants.length,
+      admissions: this.#store.limitWatch.admissions,
       packed: this.#store.segmentWatch.packed,
       harmed: this.#store.segmentWatch.harmed,
       damageReports: this.#store.segmentWatch.reports.length,

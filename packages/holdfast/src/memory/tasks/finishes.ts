@@ -5,6 +5,7 @@ import type { MessageKind } from "../../model/message.ts";
 import type { Payload } from "../../model/payload.ts";
 import type { FinishOutcome, FinishTask, FinishTasksParams, FinishTasksResult } from "../../ports/store.ts";
 import { appendMessage } from "../inbox.ts";
+import { leaveLine } from "../queues/place-state.ts";
 import { type MemoryState, openRun, runIn, setAvailable } from "../state.ts";
 import type { TaskRecord } from "./task-record.ts";
 import { deleteTask, hintHolder, letGo, makeDue, open, setExpiry, taskIn, taskKey, timesOf } from "./task-state.ts";
@@ -109,6 +110,7 @@ function deliver(
 /** It stays as a dead letter. */
 function bury(state: MemoryState, task: TaskRecord, finishId: string | undefined): void {
   letGo(state, task);
+  leaveLine(state, task);
   state.dueTasks.delete(taskKey(task));
   task.status = "dead";
   task.epoch += 1;
