@@ -51,10 +51,15 @@ export class LimitTurns {
     const { admitted, left, now } = turn;
     for (const one of admitted) {
       const before = left.find((other) => other.key === one.key && this.#isBefore(other, one, now));
-      if (before) this.#fault(before.runId, `${before.name} of ${one.key} should have been let in before ${one.name}`);
+      if (before)
+        this.#fault(before.runId, `${this.#told(before)} should have been let in before ${this.#told(one)}, at ${now}`);
     }
     this.#countTurns(turn);
     for (const { name } of admitted) this.#dueAt.delete(name);
+  }
+
+  #told({ name, key, priority }: Guest): string {
+    return `${name} (key "${key}", priority ${priority}, due at ${this.#dueAt.get(name)})`;
   }
 
   #isBefore(a: Guest, b: Guest, now: number): boolean {

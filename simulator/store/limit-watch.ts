@@ -5,7 +5,12 @@
 import type { MemoryState, RunRecord } from "../../packages/holdfast/src/memory/state.ts";
 import type { TaskRecord } from "../../packages/holdfast/src/memory/tasks/task-record.ts";
 import { fitsTask } from "../../packages/holdfast/src/model/decisions/task.ts";
-import { QUEUE_KINDS, type QueueKind, type QueueLimits } from "../../packages/holdfast/src/model/queue-limits.ts";
+import {
+  QUEUE_KINDS,
+  type QueueKind,
+  type QueueLimits,
+  type RateLimit,
+} from "../../packages/holdfast/src/model/queue-limits.ts";
 import { isClosed } from "../../packages/holdfast/src/model/run.ts";
 import { waitsForPlace } from "../../packages/holdfast/src/model/waiting.ts";
 import type { ClaimRunsParams, ClaimTasksParams, SetQueueParams } from "../../packages/holdfast/src/ports/store.ts";
@@ -57,15 +62,16 @@ export class LimitWatch {
   /** Notes what a call has just done. */
   note(at: number, now: number, who: string, method: StoreMethod, params: unknown, answer: Promise<unknown>): void {
     if (this.#watched.size === 0 && method !== "queues.set") return;
-    const before = this.#known;
     const guests = this.#guests(now);
+    const before = this.#watched.size === 0 ? guests : this.#known;
     this.#known = guests;
     if (method === "queues.set") this.#change(params as SetQueueParams, guests, now);
     for (const watched of this.#watched.values()) this.#leave(watched, guests);
     const admitted: Guest[] = [];
     for (const guest of guests.values()) {
       const was = before.get(guest.name);
-      if (guest.waits !== was?.waits) this.#watched.get(`${guest.kind} ${guest.queue}`)?.turns.moved(guest, was);
+      const moved = guest.waits !== was?.waits || guest.held !== was?.held;
+      if (moved) this.#watched.get(`${guest.kind} ${guest.queue}`)?.turns.moved(guest, was);
       if (!guest.held || was?.held) continue;
       const watched = this.#watched.get(`${guest.kind} ${guest.queue}`);
       if (!watched || watched.inside.has(guest.name) || guest.windsUp) continue;
@@ -104,7 +110,7 @@ export class LimitWatch {
       else if (known) {
         known.limits = limits;
         known.tokens.change(limits.rate, now);
-        for (const own of known.tokensOf.values()) own.change(limits.perKey?.rate, now);
+        for (const [key, own] of known.tokensOf) own.change(rateOf(limits, key), now);
         known.turns.changed(limits);
       } else {
         const inside = [...guests.values()].filter(
@@ -123,8 +129,8 @@ export class LimitWatch {
     }
   }
 
-  #begun({ kind, held, over, runId }: Guest): boolean {
-    return kind === "tasks" ? held : !over && this.#state.runs.get(runId)?.startedAt !== null;
+  #begun({ kind, over, runId }: Guest): boolean {
+    return !over && (kind === "tasks" || this.#state.runs.get(runId)?.startedAt !== null);
   }
 
   #leave({ kind, inside }: Watched, guests: ReadonlyMap<string, Guest>): void {
@@ -156,7 +162,7 @@ export class LimitWatch {
   }
 
   #tokensOf({ tokensOf, limits }: Watched, key: string, now: number): Tokens {
-    const known = tokensOf.get(key) ?? new Tokens(key === "" ? undefined : limits.perKey?.rate, now);
+    const known = tokensOf.get(key) ?? new Tokens(rateOf(limits, key), now);
     tokensOf.set(key, known);
     return known;
   }
@@ -266,8 +272,8 @@ export class LimitWatch {
       key: key ?? this.#state.runs.get(runId)?.key ?? "",
       priority,
       held: heldBy !== null,
-      // One that has killed its workers keeps its place until it was executed alone.
-      over: heldBy === null && !(status === "due" && suspect),
+      // One that has killed its workers is claimed alone, and keeps its place for that.
+      over: heldBy === null && !(suspect && status !== "dead"),
       windsUp: false,
       waits: idle ? (due ? "due" : inLine ? "line" : null) : null,
       availableAt,
@@ -277,4 +283,9 @@ export class LimitWatch {
   #line(runId: string, text: string): void {
     this.lineFaults.push({ runId, text });
   }
+}
+
+/** What has no key is not limited per key. */
+function rateOf({ perKey }: QueueLimits, key: string): RateLimit | undefined {
+  return key === "" ? undefined : perKey?.rate;
 }

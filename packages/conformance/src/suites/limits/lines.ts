@@ -36,6 +36,24 @@ export const lines: Suite = {
       expect(taken.filter((runId) => b.includes(runId))).toHaveLength(2);
     },
 
+    "a key whose limit is raised has no claim on turns that it missed": async (t) => {
+      await t.queues.set({ perKey: { concurrency: 1 } });
+      const worker = await t.worker();
+      const a = await t.queues.start(6, { key: "a" });
+      await t.queues.claimed(worker);
+      for (let i = 0; i < 8; i++) {
+        await t.queues.start(1, { key: "b" });
+        await t.queues.end(...(await t.queues.claim(worker)));
+      }
+      const b = await t.queues.start(6, { key: "b" });
+      await t.queues.set({ perKey: { concurrency: 10 } });
+      const taken: string[] = [];
+      for (let i = 0; i < 5; i++) taken.push(...(await t.queues.claimed(worker, { limit: 1 })));
+      // The turn that a has missed last, and then every other one.
+      expect(taken.filter((runId) => a.includes(runId))).toHaveLength(3);
+      expect(taken.filter((runId) => b.includes(runId))).toHaveLength(2);
+    },
+
     "a claim of many gives shares by weight": async (t) => {
       await t.queues.set({ weights: { a: 3 } });
       const a = await t.queues.start(20, { key: "a" });
@@ -114,6 +132,22 @@ export const lines: Suite = {
       expect(last.runs.map(({ runId }) => runId)).toEqual(runs.slice(4));
       // Nothing is in line: there is nothing to ask for.
       expect(last.nextDueAt).toBeNull();
+    },
+
+    "a claim that comes late does not slow a rate down, and a pause gives no more than a burst": async (t) => {
+      await t.queues.set({ rate: { limit: 1, perMs: 100, burst: 1 } });
+      const runs = await t.queues.start(5);
+      const worker = await t.worker({ leaseMs: 100_000_000 });
+      const at = t.now;
+      const claim = async () => {
+        const taken = await t.queues.claimed(worker);
+        return { taken, nextDueAt: (await t.claim(worker)).nextDueAt };
+      };
+      expect(await claim()).toEqual({ taken: [runs[0]], nextDueAt: at + 100 });
+      await t.advance(130);
+      expect(await claim()).toEqual({ taken: [runs[1]], nextDueAt: at + 200 });
+      await t.advance(1_010);
+      expect(await claim()).toEqual({ taken: [runs[2]], nextDueAt: at + 1_200 });
     },
 
     "a rate per key is counted for each key, and remembered when nothing of it is left": async (t) => {

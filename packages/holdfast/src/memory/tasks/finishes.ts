@@ -5,10 +5,9 @@ import type { MessageKind } from "../../model/message.ts";
 import type { Payload } from "../../model/payload.ts";
 import type { FinishOutcome, FinishTask, FinishTasksParams, FinishTasksResult } from "../../ports/store.ts";
 import { appendMessage } from "../inbox.ts";
-import { leaveLine } from "../queues/place-state.ts";
 import { type MemoryState, openRun, runIn, setAvailable } from "../state.ts";
 import type { TaskRecord } from "./task-record.ts";
-import { deleteTask, hintHolder, letGo, makeDue, open, setExpiry, taskIn, taskKey, timesOf } from "./task-state.ts";
+import { deleteTask, hintHolder, leaveQueue, letGo, makeDue, open, setExpiry, taskIn, taskKey, timesOf } from "./task-state.ts";
 
 export function finishTasks(state: MemoryState, params: FinishTasksParams, now: number): FinishTasksResult {
   return { outcomes: params.finishes.map((finish) => ({ outcome: finishTask(state, finish, now) })), now };
@@ -77,8 +76,8 @@ function returnDead(
   { crashed, ...marks }: ReturnType<typeof afterTaskProcess>,
   now: number,
 ): void {
-  returnTask(state, task, now, now);
   Object.assign(task, marks);
+  returnTask(state, task, now, now);
   if (!crashed) return;
   task.availableAt = null;
   state.dueTasks.delete(taskKey(task));
@@ -110,7 +109,7 @@ function deliver(
 /** It stays as a dead letter. */
 function bury(state: MemoryState, task: TaskRecord, finishId: string | undefined): void {
   letGo(state, task);
-  leaveLine(state, task);
+  leaveQueue(state, task);
   state.dueTasks.delete(taskKey(task));
   task.status = "dead";
   task.epoch += 1;

@@ -83,8 +83,9 @@ end $$;
 
 create function tokens_in(p_tokens double precision, p_at bigint, p_rate jsonb, p_now bigint) returns double precision language sql immutable as $$
   select case when p_rate is null then null when p_tokens is null then (p_rate ->> 'burst')::double precision
-         else least((p_rate ->> 'burst')::double precision,
-                    p_tokens + (greatest(0, p_now - p_at) * (p_rate ->> 'limit')::double precision) / (p_rate ->> 'perMs')::double precision) end $$;
+         else (select case when t.n < b.n + 1 then t.n else b.n + (t.n - floor(t.n)) end
+                 from (select (p_rate ->> 'burst')::double precision) as b(n),
+                      (select p_tokens + (greatest(0, p_now - p_at) * (p_rate ->> 'limit')::double precision) / (p_rate ->> 'perMs')::double precision) as t(n)) end $$;
 
 create function token_at(p_tokens double precision, p_rate jsonb, p_now bigint, p_wanted double precision) returns bigint language sql immutable as $$
   select p_now + greatest(0, ceil(((p_wanted - p_tokens) * (p_rate ->> 'perMs')::double precision) / (p_rate ->> 'limit')::double precision))::bigint $$;
