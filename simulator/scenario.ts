@@ -114,16 +114,15 @@ export class Scenario {
     this.#driver.begin(this.#plan.runs);
     if (this.#plan.tasks.length > 0) this.#clerk.begin();
     if (this.#configuration.workload.talks) this.#driver.talkers.mingle(() => this.#healed);
-    const { operatorMs } = this.#configuration.workload;
+    const { operatorMs, forksMs } = this.#configuration.workload;
     const cancelable = new Set(this.#plan.runs.flatMap(({ id, cancelAtMs }) => (cancelAtMs === undefined ? [] : [id])));
     if (operatorMs > 0) this.#operator.begin(operatorMs, cancelable, () => this.#healed);
-    const { forksMs } = this.#configuration.workload;
     if (forksMs > 0)
       this.#operator.beginForks(forksMs, new Dice(`forks ${this.#configuration.seed}`), () => this.#healed);
-    const { segments } = this.#configuration;
+    const { segments, limits } = this.#configuration;
     if (segments.eventsPerSegment > 0 && segments.auditMs > 0) this.#auditor.begin(segments, () => this.#healed);
     this.#timekeeper.begin(() => this.#healed);
-    if (this.#configuration.limits.keys > 0) this.#steward.begin(this.#configuration, () => this.#healed);
+    if (limits.keys > 0) this.#steward.begin(this.#configuration, () => this.#healed);
     this.#trouble.start();
     await this.#time.run(() => this.#time.elapsedMs >= safetyMs || this.#exhausted());
     this.#heal();
@@ -373,28 +372,25 @@ export class Scenario {
       programs: new Map(this.#plan.programs.map((one) => [`${one.workflow}@${one.version}`, one])),
       unfinished,
     };
-    const counts = {
-      runs: runs.length,
-      events: runs.reduce((sum, { history }) => sum + history.length, 0),
+    const events = runs.reduce((sum, { history }) => sum + history.length, 0);
+    const counts = { runs: runs.length, events, ...this.#counts() };
+    return { evidence, trace: this.#trace, counts, virtualMs: this.#time.elapsedMs };
+  }
+
+  #counts(): Outcome["counts"] {
+    const { talkers } = this.#driver;
+    return {
       effects: this.#world.effects.length,
       executions: this.#taskWorld.executions.length,
       tokens: this.#clerk.answers.length,
       updates: talkers.updates.length,
       queries: talkers.queries.length,
       operations: this.#operator.count,
-      fired: this.#store.scheduleWatch.fired,
-      grants: this.#store.lockWatch.grants.length,
-      admissions: this.#store.limitWatch.admissions,
-      packed: this.#store.segmentWatch.packed,
-      harmed: this.#store.segmentWatch.harmed,
-      damageReports: this.#store.segmentWatch.reports.length,
       audits: this.#auditor.count,
-      calls: this.#store.calls,
-      faults: this.#store.faults,
       troubles: this.#trouble.count,
       tasks: this.#time.tasks,
+      ...this.#store.counts,
     };
-    return { evidence, trace: this.#trace, counts, virtualMs: this.#time.elapsedMs };
   }
 }
 

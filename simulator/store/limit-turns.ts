@@ -1,5 +1,4 @@
 /** Whose turn it was in a queue with limits: within a key by priority, raised with age, and between keys by their shares. */
-import { agedPriority } from "../../packages/holdfast/src/model/decisions/admission.ts";
 import type { QueueLimits } from "../../packages/holdfast/src/model/queue-limits.ts";
 import type { Guest } from "../limit-evidence.ts";
 
@@ -7,8 +6,10 @@ import type { Guest } from "../limit-evidence.ts";
 export interface Turn {
   /** Those that were let in. */
   readonly admitted: readonly Guest[];
-  /** Those that the claim could serve and that had a place of their own, but were not let in. */
+  /** Those that the claim could serve, but that were not let in. */
   readonly left: readonly Guest[];
+  /** Those of them that the limits of their key would have let in. */
+  readonly ready: readonly Guest[];
   /** Those that it could not serve. */
   readonly others: readonly Guest[];
   readonly now: number;
@@ -42,8 +43,8 @@ export class LimitTurns {
 
   /** Once in line, it keeps its turn for as long as it waits. */
   moved({ name, waits, held }: Guest, before: Guest | undefined): void {
-    if (waits === null && !held) this.#dueAt.delete(name);
-    else if (waits !== "due" && !this.#dueAt.has(name) && before?.availableAt)
+    if (!held && (waits === null || before?.held)) this.#dueAt.delete(name);
+    if ((held || waits === "line") && !this.#dueAt.has(name) && before?.availableAt)
       this.#dueAt.set(name, before.availableAt);
   }
 
@@ -65,7 +66,8 @@ export class LimitTurns {
   #isBefore(a: Guest, b: Guest, now: number): boolean {
     const [aAt, bAt] = [this.#dueAt.get(a.name), this.#dueAt.get(b.name)];
     if (aAt === undefined || bAt === undefined) return false;
-    const rank = ({ priority }: Guest, at: number): number => agedPriority(priority, now - at, this.#limits.agingMs);
+    const { agingMs = Number.POSITIVE_INFINITY } = this.#limits;
+    const rank = ({ priority }: Guest, at: number): number => priority + Math.floor(Math.max(0, now - at) / agingMs);
     return rank(a, aAt) > rank(b, bAt) || (rank(a, aAt) === rank(b, bAt) && aAt < bAt);
   }
 
@@ -73,12 +75,13 @@ export class LimitTurns {
    * A key that waits is overtaken by another one by what it was let in before, and a turn. A claim that finds nothing in its line that it
    * can serve costs it a turn.
    */
-  #countTurns({ admitted, left, others }: Turn): void {
+  #countTurns({ admitted, left, ready, others }: Turn): void {
     const byKey = new Map<string, number>();
     for (const { key } of admitted) byKey.set(key, (byKey.get(key) ?? 0) + 1);
-    const waiting = new Map(left.map((one) => [one.key, one]));
+    const waiting = new Map(ready.map((one) => [one.key, one]));
+    const served = new Set(left.map((one) => one.key));
     for (const [key, turns] of this.#keys) if (!waiting.has(key)) turns.overtaken.clear();
-    for (const { key } of others) if (!waiting.has(key) && !byKey.has(key)) this.#turnsOf(key).passes += 1;
+    for (const { key } of others) if (!served.has(key) && !byKey.has(key)) this.#turnsOf(key).passes += 1;
     for (const [key, count] of byKey) Object.assign(this.#turnsOf(key), { batch: count, passes: 0 }).overtaken.clear();
     for (const [key, { runId }] of waiting) {
       if (byKey.has(key)) continue;
@@ -86,7 +89,8 @@ export class LimitTurns {
       for (const [other, count] of byKey) {
         const times = (overtaken.get(other) ?? 0) + count;
         overtaken.set(other, times);
-        const most = this.#weight(other) * ((batch + passes) / this.#weight(key) + 1) + 1;
+        const turns = Math.floor((this.#weight(other) * (batch + passes)) / this.#weight(key)) + 1;
+        const most = turns + (this.#limits.weights ? Math.ceil(this.#weight(other)) : 0);
         if (times > most)
           this.#fault(runId, `${key} waits while ${times} of ${other} are let in; ${most} is its share`);
       }

@@ -177,17 +177,17 @@ export class LimitWatch {
     answer: Promise<unknown>,
   ): void {
     const { kind, queue, turns, inside } = watched;
-    const left = [...guests.values()].filter(
-      (one) => one.kind === kind && one.queue === queue && one.waits !== null && !inside.has(one.name) && !one.windsUp,
+    const idle = [...guests.values()].filter(
+      (one) => one.kind === kind && one.queue === queue && one.waits !== null && !inside.has(one.name),
     );
+    const windingUp = idle.find((one) => one.windsUp && claim.serves(one));
+    if (windingUp && claim.hasRoom)
+      this.#line(windingUp.runId, `${windingUp.name} only winds up, but is left behind in ${queue}`);
+    const left = idle.filter((one) => !one.windsUp);
     const served = left.filter((one) => claim.serves(one));
     const free = served.filter((one) => this.#hasPlace(watched, one));
-    turns.note({
-      admitted: own,
-      left: free,
-      others: left.filter((one) => !claim.serves(one)),
-      now,
-    });
+    const ready = free.filter((one) => this.#tokensOf(watched, one.key, now).surely(now));
+    turns.note({ admitted: own, left: served, ready, others: left.filter((one) => !claim.serves(one)), now });
     if (!claim.hasRoom || free.length === 0) return;
     const tokenAt = (one: Guest): number =>
       Math.max(watched.tokens.surelyAt(now), this.#tokensOf(watched, one.key, now).surelyAt(now));

@@ -149,6 +149,19 @@ export class SimStore {
     return isBusy ? this.#applySome(who, method, params) : this.#applyAll(who, method, params);
   }
 
+  get counts() {
+    return {
+      calls: this.calls,
+      faults: this.faults,
+      fired: this.scheduleWatch.fired,
+      grants: this.lockWatch.grants.length,
+      admissions: this.limitWatch.admissions,
+      packed: this.segmentWatch.packed,
+      harmed: this.segmentWatch.harmed,
+      damageReports: this.segmentWatch.reports.length,
+    };
+  }
+
   #applyAll(who: string, method: StoreMethod, params: unknown): Promise<unknown> {
     const call = (): Promise<unknown> => callStore(this.memory, method, params);
     const answer =
