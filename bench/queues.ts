@@ -6,7 +6,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { type Client, connect, silentLogger } from "holdfast";
+import { type AnyWorkflow, type Client, connect, silentLogger } from "holdfast";
 import type { Stores } from "./lab/stores.ts";
 import { lineOf } from "./queues-line.ts";
 import { benchWorkflows } from "./queues-workflows.ts";
@@ -17,7 +17,7 @@ const RATE = 100;
 const PLACES = 40;
 const TEN = 10;
 const ROUNDS = 5;
-const [rated, quick, slow] = benchWorkflows(() => {}) as [never, never, never];
+const [rated, quick, slow] = benchWorkflows(() => {}) as [AnyWorkflow, AnyWorkflow, AnyWorkflow];
 
 interface Begun {
   readonly key: string;
@@ -87,7 +87,7 @@ export async function benchQueues({ stores, kinds, parts, set, say }: QueueBench
   }
 }
 
-async function startAll(hf: Client, count: number, definition: never, key: string): Promise<void> {
+async function startAll(hf: Client, count: number, definition: AnyWorkflow, key: string): Promise<void> {
   for (let i = 0; i < count; i += 1_000) {
     const size = Math.min(1_000, count - i);
     await hf.startMany(Array.from({ length: size }, () => ({ workflow: definition, input: key, options: { key } })));
@@ -104,18 +104,18 @@ async function rateOf(url: string, fleet: Fleet, hf: Client, seconds: number, bu
   return `a rate of ${RATE}/s with a burst of ${burst}, ${WORKERS} processes: ${(within / seconds).toFixed(2)}/s over ${seconds} s`;
 }
 
-/** The runs of A are there before anybody works, so that all of them are to be sorted in. */
+/** The runs of A are there before anybody works, so that at first they are to be sorted in. */
 async function fairness(
   url: string,
   fleet: Fleet,
   hf: Client,
   name: string,
-  definition: never,
+  definition: AnyWorkflow,
   many: number,
 ): Promise<string> {
   await hf.queues.set(name, { concurrency: PLACES });
   await fleet.start(url);
-  const tenOfB = async () => {
+  const tenOfB = async ({ begun }: Fleet) => {
     const from = Date.now();
     const began = performance.now();
     const runs = await hf.startMany(
@@ -124,27 +124,27 @@ async function fairness(
     const started = performance.now();
     await Promise.all(runs.map((run) => run.result()));
     const ended = performance.now();
-    const others = fleet.begun.filter(({ key, at }) => key === "a" && at >= from).length;
-    const last = Math.max(...fleet.begun.filter(({ key }) => key === "b").map(({ at }) => at)) - from;
+    const others = begun.filter(({ key, at }) => key === "a" && at >= from).length;
+    const last = Math.max(...begun.filter(({ key }) => key === "b").map(({ at }) => at)) - from;
     return { ms: ended - began, startMs: started - began, last, others };
   };
-  for (let i = 0; i < ROUNDS; i++) await tenOfB();
+  for (let i = 0; i < ROUNDS; i++) await tenOfB(fleet);
   const alone = [];
-  for (let i = 0; i < ROUNDS; i++) alone.push(await tenOfB());
+  for (let i = 0; i < ROUNDS; i++) alone.push(await tenOfB(fleet));
   fleet.stop();
   await startAll(hf, many, definition, "a");
+  await settleStore(url);
   const others = new Fleet();
   try {
     await others.start(url);
-    fleet.begun.length = 0;
-    const measured = new Fleet();
-    Object.assign(fleet, { begun: others.begun });
-    void measured;
-    const among = [];
-    for (let i = 0; i < ROUNDS; i++) among.push(await tenOfB());
+    const among: Awaited<ReturnType<typeof tenOfB>>[] = [];
+    for (let i = 0; i < ROUNDS; i++) among.push(await tenOfB(others));
     const waiting = (await hf.queues()).find((queue) => queue.name === name)?.runs.waiting;
     const of = (all: typeof among, figure: keyof (typeof among)[number]): string =>
-      quantile(all.map((one) => one[figure]), 0.5).toFixed(0);
+      quantile(
+        all.map((one) => one[figure]),
+        0.5,
+      ).toFixed(0);
     return [
       `ten runs of B (${name}): ${of(alone, "ms")} ms alone (${of(alone, "startMs")} to start them, the last began after ${of(alone, "last")})`,
       `${of(among, "ms")} ms among ${waiting} of A (${of(among, "startMs")} to start them, the last began after ${of(among, "last")}, ${of(among, "others")} of A began meanwhile; the first of ${ROUNDS}: ${among[0]?.ms.toFixed(0)} ms)`,

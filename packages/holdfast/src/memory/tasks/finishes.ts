@@ -7,7 +7,18 @@ import type { FinishOutcome, FinishTask, FinishTasksParams, FinishTasksResult } 
 import { appendMessage } from "../inbox.ts";
 import { type MemoryState, openRun, runIn, setAvailable } from "../state.ts";
 import type { TaskRecord } from "./task-record.ts";
-import { deleteTask, hintHolder, leaveQueue, letGo, makeDue, open, setExpiry, taskIn, taskKey, timesOf } from "./task-state.ts";
+import {
+  deleteTask,
+  hintHolder,
+  leaveQueue,
+  letGo,
+  makeDue,
+  open,
+  setExpiry,
+  taskIn,
+  taskKey,
+  timesOf,
+} from "./task-state.ts";
 
 export function finishTasks(state: MemoryState, params: FinishTasksParams, now: number): FinishTasksResult {
   return { outcomes: params.finishes.map((finish) => ({ outcome: finishTask(state, finish, now) })), now };
