@@ -7,7 +7,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { type AnyWorkflow, type Client, connect, silentLogger } from "holdfast";
-import type { Stores } from "./lab/stores.ts";
+import { adminQuery, type Stores } from "./lab/stores.ts";
 import { lineOf } from "./queues-line.ts";
 import { benchWorkflows } from "./queues-workflows.ts";
 import { quantile } from "./workloads/flow.ts";
@@ -133,7 +133,7 @@ async function fairness(
   for (let i = 0; i < ROUNDS; i++) alone.push(await tenOfB(fleet));
   fleet.stop();
   await startAll(hf, many, definition, "a");
-  await settleStore(url);
+  if (url.startsWith("postgres")) await adminQuery(url, "vacuum (analyze)"); // as autovacuum would
   const others = new Fleet();
   try {
     await others.start(url);
