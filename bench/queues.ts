@@ -75,7 +75,7 @@ export async function benchQueues({ stores, kinds, parts, set, say }: QueueBench
     };
     const { seconds = 60, many = 100_000, line = 1_000_000 } = set;
     if (wants("rate"))
-      for (const burst of [1, 10])
+      for (const burst of set["burst"] === undefined ? [1, 10] : [set["burst"]])
         await on(async (url, fleet, hf) => say(`${kind}: ${await rateOf(url, fleet, hf, seconds, burst)}`));
     if (wants("fair"))
       for (const [name, definition] of [
@@ -83,7 +83,7 @@ export async function benchQueues({ stores, kinds, parts, set, say }: QueueBench
         ["slow", slow],
       ] as const)
         await on(async (url, fleet, hf) => say(`${kind}: ${await fairness(url, fleet, hf, name, definition, many)}`));
-    if (wants("line")) await on(async (url, _fleet, hf) => say(`${kind}: ${await lineOf(kind, url, hf, line)}`));
+    if (wants("line")) await on(async (url) => say(`${kind}: ${await lineOf(kind, url, line)}`));
   }
 }
 
