@@ -1,5 +1,5 @@
 /**
- * npm run bench [-- workload … | peers [peer … workload …] | codecs | telemetry | report]
+ * npm run bench [-- workload … | peers [peer … workload …] | codecs | telemetry | queues [rate] [fair] [line] | report]
  *   --store sqlite,postgres  --repeat 3  --size tiny|normal|full  --set runs=500  --json file  --publish
  *   --against HEAD~1 (measures another commit beside this one)
  *   --others 0.25 (cores that other processes may use before a measurement is repeated)  --minutes 20 (then none is)
@@ -17,6 +17,7 @@ import type { EngineDefinition } from "./lab/engine.ts";
 import { type RoundsResult, runRounds } from "./lab/rounds.ts";
 import { Stores } from "./lab/stores.ts";
 import type { SizeName } from "./lab/workload.ts";
+import { benchQueues } from "./queues.ts";
 import { verdicts } from "./report/goals.ts";
 import { Medians } from "./report/medians.ts";
 import { writePage } from "./report/page.ts";
@@ -28,7 +29,7 @@ import { WORKLOADS, workloadOf } from "./workloads/workloads.ts";
 
 const LATEST = fileURLToPath(new URL("results/latest.json", import.meta.url));
 
-const HELP = `npm run bench [-- workload … | peers [peer … workload …] | codecs | telemetry | report]
+const HELP = `npm run bench [-- workload … | peers [peer … workload …] | codecs | telemetry | queues [rate] [fair] [line] | report]
 
   workloads   ${WORKLOADS.map(({ name }) => name).join(", ")}
   peers       ${PEERS.join(", ")}
@@ -64,6 +65,7 @@ if (values.help) console.log(HELP);
 else if (positionals[0] === "report") writePage(JSON.parse(readFileSync(LATEST, "utf8")) as Results);
 else if (positionals[0] === "codecs") console.log(codecTable());
 else if (positionals[0] === "telemetry") console.log(await telemetryTable());
+else if (positionals[0] === "queues") await queues();
 else await bench();
 
 function readArguments<T extends ParseArgsConfig>(config: T): ReturnType<typeof parseArgs<T>> {
@@ -72,6 +74,21 @@ function readArguments<T extends ParseArgsConfig>(config: T): ReturnType<typeof 
   } catch (error) {
     console.error(`${(error as Error).message}\n\n${HELP}`);
     process.exit(2);
+  }
+}
+
+function overrides(): Record<string, number> {
+  return Object.fromEntries(values.set.map((one) => [one.split("=")[0] as string, Number(one.split("=")[1])]));
+}
+
+async function queues(): Promise<void> {
+  const stores = await Stores.open();
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => stopAt(stores));
+  const kinds = (["sqlite", "postgres"] as const).filter((kind) => values.store.split(",").includes(kind));
+  try {
+    await benchQueues({ stores, kinds, parts: positionals.slice(1), set: overrides(), say: console.log });
+  } finally {
+    await stores.close();
   }
 }
 
@@ -107,7 +124,7 @@ async function bench(): Promise<void> {
       workloads: workloads.length > 0 ? workloads : WORKLOADS,
       definitions,
       size,
-      overrides: Object.fromEntries(values.set.map((one) => [one.split("=")[0], Number(one.split("=")[1])])),
+      overrides: overrides(),
       repeat: Number(values.repeat),
       othersCoresMax: Number(values.others),
       retryUntil: began + Number(values.minutes) * 60_000,

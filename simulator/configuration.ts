@@ -15,6 +15,7 @@ export interface Configuration {
   readonly hints: HintSettings;
   readonly trouble: TroubleSettings;
   readonly segments: SegmentSettings;
+  readonly limits: LimitSettings;
   readonly workload: WorkloadSettings;
   /** How long faults are injected. */
   readonly safetyMs: number;
@@ -107,6 +108,13 @@ export interface SegmentSettings {
   readonly auditMs: number;
 }
 
+export interface LimitSettings {
+  /** How many keys runs have; 0: no queue has limits. */
+  readonly keys: number;
+  /** The mean time between two changes of the limits of a queue; 0: they stay as they are. */
+  readonly changeMs: number;
+}
+
 export interface WorkloadSettings {
   readonly runs: number;
   readonly workflows: number;
@@ -156,6 +164,7 @@ export function drawConfiguration(seed: number, kinds: readonly string[]): Confi
     },
     trouble: drawTrouble(dice, harm, leaseMs),
     segments: drawSegments(new Dice(`segments ${seed}`)),
+    limits: drawLimits(new Dice(`limits ${seed}`)),
     workload: {
       ...withLocks(
         withTalk(
@@ -215,6 +224,12 @@ function drawSegments(dice: Dice): SegmentSettings {
   const eventsPerSegment = dice.pick([0, 0, 1, 2, 3, 5]);
   const harmMs = dice.pick([0, 300, 1_000]);
   return { eventsPerSegment, harmMs: eventsPerSegment && harmMs, auditMs: eventsPerSegment && 400 };
+}
+
+/** In some seeds, queues have limits. */
+function drawLimits(dice: Dice): LimitSettings {
+  if (!dice.chance(0.3)) return { keys: 0, changeMs: 0 };
+  return { keys: dice.int(1, 4), changeMs: dice.pick([0, 0, 1_000, 4_000]) };
 }
 
 function drawTrouble(dice: Dice, harm: number, leaseMs: number): TroubleSettings {

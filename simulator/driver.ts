@@ -185,13 +185,14 @@ export class Driver {
     return [...this.#params.state.messageIds.values()].some((ids) => ids.has(messageId));
   }
 
-  #startOptions({ id, program, delayMs, timeoutMs, priority }: PlannedRun) {
+  #startOptions({ id, program, delayMs, timeoutMs, priority, key }: PlannedRun) {
     // A delay that the timeout does not outlast is refused: such a run gets one millisecond.
     const waitMs = Math.min(delayMs ?? 0, (timeoutMs ?? Number.POSITIVE_INFINITY) - 1);
     return {
       id,
       version: program.version,
       priority,
+      ...(key === undefined ? {} : { key }),
       ...(delayMs === undefined ? {} : { delay: { milliseconds: waitMs } }),
       ...(timeoutMs === undefined ? {} : { timeout: { milliseconds: timeoutMs } }),
     };

@@ -156,6 +156,9 @@ export interface Evidence {
   /** What was wrong with the lines in front of locks, at any time. */
   readonly lockFaults?: readonly Found[];
   readonly lockGrants?: readonly LockGrant[];
+  /** Who was let into a queue beyond its limits, and who waited in line for nothing. */
+  readonly placeFaults?: readonly Found[];
+  readonly lineFaults?: readonly Found[];
   readonly quiet?: Quiet;
   /** Log lines at level error, unhandled rejections, tasks that threw. */
   readonly complaints?: readonly string[];

@@ -33,6 +33,8 @@ export interface PlannedRun {
   readonly delayMs: number | undefined;
   readonly timeoutMs: number | undefined;
   readonly priority: number;
+  /** Of limits and fairness. */
+  readonly key: string | undefined;
   readonly signals: readonly { readonly name: string; readonly atMs: number; readonly twice: boolean }[];
   readonly senders: readonly { readonly name: string; readonly letters: number; readonly everyMs: number }[];
   /** A caller that keeps sending signals until the run has ended. */
@@ -75,7 +77,11 @@ function withOffspring(program: Program): readonly Program[] {
   return [program, ...program.offspring.flatMap(withOffspring)];
 }
 
-function drawRun({ seed, workload, safetyMs }: Configuration, programs: readonly Program[], n: number): PlannedRun {
+function drawRun(
+  { seed, workload, limits, safetyMs }: Configuration,
+  programs: readonly Program[],
+  n: number,
+): PlannedRun {
   const dice = new Dice(`run ${seed} ${n}`);
   const program = dice.pick(programs);
   const atMs = dice.chance(0.4) ? dice.next() * 100 : dice.next() * safetyMs * 0.8;
@@ -96,6 +102,7 @@ function drawRun({ seed, workload, safetyMs }: Configuration, programs: readonly
     delayMs: maybe(workload.delays, () => dice.pick([10, 2_000])),
     timeoutMs: maybe(workload.timeouts, () => dice.pick([500, 4_000, 15_000])),
     priority: dice.int(-1, 1),
+    key: limits.keys === 0 ? undefined : drawKey(new Dice(`key ${seed} ${n}`), limits.keys),
     signals,
     senders: Array.from({ length: senders }, (_, k) => ({
       name: `sender${k + 1}`,
@@ -114,6 +121,12 @@ function drawRun({ seed, workload, safetyMs }: Configuration, programs: readonly
     retried: program.retriable && dice.chance(workload.retries),
     talk: workload.talks ? drawTalk(new Dice(`talk ${seed} ${n}`), atMs) : undefined,
   };
+}
+
+/** The first has most of them. */
+function drawKey(dice: Dice, keys: number): string | undefined {
+  if (dice.chance(0.1)) return undefined;
+  return `k${dice.chance(0.5) ? 1 : dice.int(1, keys)}`;
 }
 
 function drawTalk(dice: Dice, atMs: number): PlannedTalk {

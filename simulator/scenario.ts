@@ -15,6 +15,7 @@ import { SimNotifier } from "./notifier.ts";
 import { Operator } from "./operator.ts";
 import { drawPlan, type Plan } from "./plan.ts";
 import { SimProcess } from "./process.ts";
+import { Steward } from "./steward.ts";
 import { SimStore } from "./store/sim-store.ts";
 import { TaskWorld } from "./task-world.ts";
 import { TIMED, Timekeeper } from "./timekeeper.ts";
@@ -48,6 +49,7 @@ export class Scenario {
   readonly #operator: Operator;
   readonly #auditor: Auditor;
   readonly #timekeeper: Timekeeper;
+  readonly #steward: Steward;
   readonly #trouble: TroubleMaker;
   readonly #plan: Plan;
   readonly #dice: Dice;
@@ -86,6 +88,7 @@ export class Scenario {
     this.#store.operationWatch.onParked = (row) => this.#operator.look(row);
     this.#auditor = new Auditor({ ...outside, store: this.#store, dice: new Dice(`auditor ${seed}`) });
     this.#timekeeper = new Timekeeper({ ...outside, state, dice: new Dice(`timekeeper ${seed}`) });
+    this.#steward = new Steward({ ...outside, dice: new Dice(`steward ${seed}`) });
     const over = (): boolean => this.#healed && this.#isDone();
     this.#clerk = new Clerk({ ...outside, store: this.#store, dice: new Dice(`clerk ${seed}`), over });
     this.#trouble = new TroubleMaker(
@@ -111,15 +114,15 @@ export class Scenario {
     this.#driver.begin(this.#plan.runs);
     if (this.#plan.tasks.length > 0) this.#clerk.begin();
     if (this.#configuration.workload.talks) this.#driver.talkers.mingle(() => this.#healed);
-    const { operatorMs } = this.#configuration.workload;
+    const { operatorMs, forksMs } = this.#configuration.workload;
     const cancelable = new Set(this.#plan.runs.flatMap(({ id, cancelAtMs }) => (cancelAtMs === undefined ? [] : [id])));
     if (operatorMs > 0) this.#operator.begin(operatorMs, cancelable, () => this.#healed);
-    const { forksMs } = this.#configuration.workload;
     if (forksMs > 0)
       this.#operator.beginForks(forksMs, new Dice(`forks ${this.#configuration.seed}`), () => this.#healed);
-    const { segments } = this.#configuration;
+    const { segments, limits } = this.#configuration;
     if (segments.eventsPerSegment > 0 && segments.auditMs > 0) this.#auditor.begin(segments, () => this.#healed);
     this.#timekeeper.begin(() => this.#healed);
+    if (limits.keys > 0) this.#steward.begin(this.#configuration, () => this.#healed);
     this.#trouble.start();
     await this.#time.run(() => this.#time.elapsedMs >= safetyMs || this.#exhausted());
     this.#heal();
@@ -128,6 +131,7 @@ export class Scenario {
     const settled = this.#isDone();
     const quiet = settled ? await this.#watchQuiet() : undefined;
     this.#store.lockWatch.close(settled);
+    this.#store.limitWatch.close(settled);
     this.#listening = false;
     process.off("unhandledRejection", onRejection);
     for (const one of [...this.#workers, ...this.#clients]) one.end();
@@ -155,7 +159,7 @@ export class Scenario {
 
   #isDone(): boolean {
     if (this.#driver.unfinished.length > 0 || this.#clerk.busy || this.#operator.busy) return false;
-    if (this.#timekeeper.busy || this.#auditor.busy) return false;
+    if (this.#timekeeper.busy || this.#auditor.busy || this.#steward.busy) return false;
     for (const row of this.#store.memory.state.runs.values())
       if (row.namespace !== TIMED && (!isClosed(row.status) || this.#driver.isToBeRetried(row))) return false;
     return true;
@@ -358,6 +362,8 @@ export class Scenario {
       scheduleFaults: this.#store.scheduleWatch.faults,
       lockFaults: this.#store.lockWatch.faults,
       lockGrants: this.#store.lockWatch.grants,
+      placeFaults: this.#store.limitWatch.placeFaults,
+      lineFaults: this.#store.limitWatch.lineFaults,
       operationFaults: [...this.#store.operationWatch.faults, ...this.#operator.faults],
       acks,
       letters,
@@ -366,27 +372,25 @@ export class Scenario {
       programs: new Map(this.#plan.programs.map((one) => [`${one.workflow}@${one.version}`, one])),
       unfinished,
     };
-    const counts = {
-      runs: runs.length,
-      events: runs.reduce((sum, { history }) => sum + history.length, 0),
+    const events = runs.reduce((sum, { history }) => sum + history.length, 0);
+    const counts = { runs: runs.length, events, ...this.#counts() };
+    return { evidence, trace: this.#trace, counts, virtualMs: this.#time.elapsedMs };
+  }
+
+  #counts(): Outcome["counts"] {
+    const { talkers } = this.#driver;
+    return {
       effects: this.#world.effects.length,
       executions: this.#taskWorld.executions.length,
       tokens: this.#clerk.answers.length,
       updates: talkers.updates.length,
       queries: talkers.queries.length,
       operations: this.#operator.count,
-      fired: this.#store.scheduleWatch.fired,
-      grants: this.#store.lockWatch.grants.length,
-      packed: this.#store.segmentWatch.packed,
-      harmed: this.#store.segmentWatch.harmed,
-      damageReports: this.#store.segmentWatch.reports.length,
       audits: this.#auditor.count,
-      calls: this.#store.calls,
-      faults: this.#store.faults,
       troubles: this.#trouble.count,
       tasks: this.#time.tasks,
+      ...this.#store.counts,
     };
-    return { evidence, trace: this.#trace, counts, virtualMs: this.#time.elapsedMs };
   }
 }
 

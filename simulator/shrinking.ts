@@ -20,7 +20,7 @@ function simpler(configuration: Configuration): Configuration[] {
   const edit = (change: Partial<Configuration>): void => void edits.push({ ...configuration, ...change });
   for (const runs of [1, 2, workload.runs >> 1, workload.runs - 1])
     if (runs > 0 && runs < workload.runs) edit({ workload: { ...workload, runs } });
-  for (const name of ["store", "hints", "trouble", "clocks", "segments"] as const)
+  for (const name of ["store", "hints", "trouble", "clocks", "segments", "limits"] as const)
     for (const change of withoutNumbers(configuration[name] as unknown as Group)) edit({ [name]: change });
   for (const change of withoutNumbers(workload as unknown as Group)) edit({ workload: change as never });
   if (workers > 1) edit({ workers: workers - 1 });

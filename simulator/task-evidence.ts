@@ -25,6 +25,8 @@ export interface TaskSnapshot
   > {
   readonly failures: number;
   readonly details: Payload | null;
+  /** It waits for a place in a queue with limits. */
+  readonly inLine: boolean;
 }
 
 /** What one call of the store did to a task. */

@@ -9,7 +9,7 @@ const [url = "", schema = "", file = ""] = process.argv.slice(2);
 // Whoever has started this process is gone.
 process.stdin.on("end", () => process.exit()).resume();
 const note = (line: string): void => {
-  appendFileSync(file, `${line}\n`);
+  appendFileSync(file, `${Date.now()} ${line}\n`);
   writeSync(1, "effect\n");
 };
 const hf = await connect(url, { logger: silentLogger, ...(schema === "" ? {} : { schema }) });

@@ -21,6 +21,8 @@ import { forks } from "./forks.ts";
 import { heardOut } from "./heard-out.ts";
 import { historyUnbroken } from "./history-unbroken.ts";
 import { holderAppends } from "./holder-appends.ts";
+import { limitLine } from "./limit-line.ts";
+import { limitPlaces } from "./limit-places.ts";
 import { lineage } from "./lineage.ts";
 import { lockLine } from "./lock-line.ts";
 import { lockPlaces } from "./lock-places.ts";
@@ -88,6 +90,8 @@ export const CHECKERS: readonly Checker[] = [
   schedules,
   lockLine,
   lockPlaces,
+  limitPlaces,
+  limitLine,
   acknowledged,
   noComplaints,
   nothingLost,

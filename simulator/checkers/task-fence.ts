@@ -1,3 +1,4 @@
+import { isDue } from "../../packages/holdfast/src/model/decisions/due-time.ts";
 import type { FinishTask } from "../../packages/holdfast/src/ports/store.ts";
 import type { Checker } from "../evidence.ts";
 import type { TaskChange, TaskSnapshot } from "../task-evidence.ts";
@@ -53,9 +54,7 @@ function mayEnd(
     case "tasks.finish":
       return finishes.some((finish) => isEntitled(finish, before, storeAt));
     case "tasks.claim":
-      return (
-        claim !== undefined && before.status === "due" && (before.availableAt ?? Number.POSITIVE_INFINITY) <= storeAt
-      );
+      return claim !== undefined && before.status === "due" && (before.inLine || isDue(before.availableAt, storeAt));
     case "runs.commit":
       return true;
     case "workers.sweep":

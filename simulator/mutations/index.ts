@@ -1,4 +1,5 @@
 import { ENGINE_MUTATIONS } from "./engine-mutations.ts";
+import { LIMIT_MUTATIONS } from "./limit-mutations.ts";
 import { LOCK_MUTATIONS } from "./lock-mutations.ts";
 import type { Mutation } from "./mutation.ts";
 import { OPERATION_MUTATIONS } from "./operation-mutations.ts";
@@ -19,4 +20,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...SCHEDULE_MUTATIONS,
   ...SEGMENT_MUTATIONS,
   ...LOCK_MUTATIONS,
+  ...LIMIT_MUTATIONS,
 ];

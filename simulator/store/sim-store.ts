@@ -32,6 +32,7 @@ import { type SimTime, START_MS } from "../clock.ts";
 import type { StoreSettings } from "../configuration.ts";
 import type { Dice } from "../dice.ts";
 import type { Trace } from "../trace.ts";
+import { LimitWatch } from "./limit-watch.ts";
 import { LockWatch } from "./lock-watch.ts";
 import { OperationWatch } from "./operation-watch.ts";
 import { Recorder } from "./recorder.ts";
@@ -73,6 +74,7 @@ export class SimStore {
   readonly scheduleWatch: ScheduleWatch;
   readonly segmentWatch: SegmentWatch;
   readonly lockWatch: LockWatch;
+  readonly limitWatch: LimitWatch;
   readonly time: SimTime;
   readonly dice: Dice;
   readonly trace: Trace;
@@ -108,6 +110,7 @@ export class SimStore {
     this.scheduleWatch = new ScheduleWatch(this.memory.state);
     this.segmentWatch = new SegmentWatch(this.memory.state, trace);
     this.lockWatch = new LockWatch(this.memory.state, trace);
+    this.limitWatch = new LimitWatch(this.memory.state, trace);
   }
 
   now(): number {
@@ -146,6 +149,19 @@ export class SimStore {
     return isBusy ? this.#applySome(who, method, params) : this.#applyAll(who, method, params);
   }
 
+  get counts() {
+    return {
+      calls: this.calls,
+      faults: this.faults,
+      fired: this.scheduleWatch.fired,
+      grants: this.lockWatch.grants.length,
+      admissions: this.limitWatch.admissions,
+      packed: this.segmentWatch.packed,
+      harmed: this.segmentWatch.harmed,
+      damageReports: this.segmentWatch.reports.length,
+    };
+  }
+
   #applyAll(who: string, method: StoreMethod, params: unknown): Promise<unknown> {
     const call = (): Promise<unknown> => callStore(this.memory, method, params);
     const answer =
@@ -158,6 +174,7 @@ export class SimStore {
     this.talkWatch.note(this.time.elapsedMs, who, method, params);
     this.operationWatch.note(method);
     this.lockWatch.note(this.time.elapsedMs, who, method, params);
+    this.limitWatch.note(this.time.elapsedMs, this.now(), who, method, params, answer);
     this.segmentWatch.note(this.time.elapsedMs, who, method);
     // Only the work inside a transaction may fail.
     answer.catch((error: unknown) => {

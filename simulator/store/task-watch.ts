@@ -194,9 +194,9 @@ function isSame(a: TaskRecord, b: TaskRecord): boolean {
 
 function snapshot(task: TaskRecord): TaskSnapshot {
   const { epoch, status, heldBy, attempt, secret, availableAt, expiresAt, expires, deaths, canceled, alone } = task;
-  const { failures, details, name, queue, requires } = task;
+  const { failures, details, name, queue, requires, inLine } = task;
   const about = { epoch, status, heldBy, attempt, secret, availableAt, expiresAt, expires, deaths, canceled, alone };
-  return { ...about, failures: failures.length, details, name, queue, requires };
+  return { ...about, failures: failures.length, details, name, queue, requires, inLine };
 }
 
 function describe(task: TaskSnapshot | undefined): string {

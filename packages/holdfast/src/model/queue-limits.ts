@@ -36,8 +36,17 @@ export const NO_KEY = "";
 /** The largest number of places, of tokens and of waiting runs that a limit may name. */
 export const QUEUE_LIMIT_MAX = 1_000_000;
 
-/** How many runs and tasks that have come to a queue with limits a claim sorts in, at most. */
-export const SORTED_MAX = 1_000;
+/**
+ * How many runs or tasks of a lane that have come to a queue with limits a claim sorts in, at most: so many of the oldest, and as many of
+ * the newest. So a key that comes now waits for its turn, and not until the backlog of another one is sorted in; nor does a run that
+ * has a place and is due again.
+ */
+export const SORTED_MAX = 25;
+
+/** Those of many, in the order of their due times, that a claim sorts in. */
+export function sortedInFirst<T>(due: readonly T[]): readonly T[] {
+  return due.length <= 2 * SORTED_MAX ? due : [...due.slice(0, SORTED_MAX), ...due.slice(-SORTED_MAX)];
+}
 
 /** A run or a task that has a place in a queue. */
 export interface PlaceHolder {

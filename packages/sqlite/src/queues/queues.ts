@@ -21,7 +21,11 @@ const CREATE = `
   insert into holdfast_limited (namespace, queue, kind, limits, running, virtual_time, per_second, pace_at)
   values (?, ?, ?, ?, 0, 0, 0, 0)`;
 const CHANGE = "update holdfast_limited set limits = ? where limited_id = ?";
-const ALL_READY = "update holdfast_limited_keys set ready = 1, wake_at = null where limited_id = ?";
+const ALL_READY = `
+  update holdfast_limited_keys set ready = 1, wake_at = null,
+    virtual_time = iif(ready = 1, virtual_time, max(virtual_time, (
+      select q.virtual_time from holdfast_limited q where q.limited_id = holdfast_limited_keys.limited_id)))
+  where limited_id = ?`;
 /** What has begun gets places: as many as there are. */
 const PLACE_RUNS = `
   insert into holdfast_places (run_id, seq, limited_id, key, since)
@@ -33,7 +37,7 @@ const PLACE_TASKS = `
   select t.run_id, t.seq, l.limited_id, coalesce(t.key, k.key, '${NO_KEY}'), ?
   from holdfast_tasks t join holdfast_task_lanes l on l.lane_id = t.lane_id
   left join holdfast_runs r on r.run_id = t.run_id left join holdfast_run_keys k on k.run_key = r.run_key
-  where t.held_by is not null and l.limited_id = ?`;
+  where (t.held_by is not null or t.suspect = 1) and t.status <> ${taskStatusCode("dead")} and l.limited_id = ?`;
 const TIE_RUNS = `
   update holdfast_runs set ties = coalesce(ties, 0) | ${TIES.place}
   where run_id in (select run_id from holdfast_places where limited_id = ?)`;

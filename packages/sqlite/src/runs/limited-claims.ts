@@ -3,6 +3,7 @@ import { type ClaimRunsParams, SORTED_MAX, waitingForPlace } from "holdfast/adap
 import type { Call } from "../database/call.ts";
 import type { Lane } from "../database/catalog.ts";
 import { TIES } from "../database/codes.ts";
+import { uuidText } from "../database/uuid.ts";
 import { tie } from "../debts/debt-state.ts";
 import { admitFrom } from "../queues/admission.ts";
 import { leaveLine, limitedById, lineUp, type PlacedKey } from "../queues/place-state.ts";
@@ -10,10 +11,12 @@ import { leaveLine, limitedById, lineUp, type PlacedKey } from "../queues/place-
 /** `free`: it has a place, or only winds up. */
 const DUE = `
   select r.run_key as runKey, r.run_id as runId, r.available_at as availableAt, r.deadline_at as deadlineAt, r.ties, k.key,
-    exists (select 1 from holdfast_places p where p.run_id = r.run_id and p.seq = 0) or r.deadline_at <= ?
+    0 as seq, exists (select 1 from holdfast_places p where p.run_id = r.run_id and p.seq = 0) or r.deadline_at <= ?
       or exists (select 1 from holdfast_inbox m where m.run_key = r.run_key and m.number > r.consumed and m.kind = 'cancel') as free
   from holdfast_runs r left join holdfast_run_keys k on k.run_key = r.run_key
-  where r.lane_id = ? and r.suspect = 0 and r.available_at <= ? order by r.available_at, r.run_id limit ?`;
+  where r.lane_id = ? and r.suspect = 0 and r.available_at <= ?`;
+const OLDEST = `${DUE} order by r.available_at, r.run_id limit ${SORTED_MAX}`;
+const NEWEST = `${DUE} order by r.available_at desc, r.run_id desc limit ${SORTED_MAX + 1}`;
 /** It is due again only at its deadline. */
 const WAIT = "update holdfast_runs set available_at = deadline_at, waiting_for = ? where run_key = ?";
 const STILL_WAITS = `
@@ -21,7 +24,7 @@ const STILL_WAITS = `
   where run_id = ? and held_by is null and waiting_for is not null and (available_at is null or available_at > ?)`;
 const KEY = "select run_key from holdfast_runs where run_id = ?";
 
-interface Due extends Pick<PlacedKey, "runId"> {
+interface Due extends PlacedKey {
   readonly runKey: number;
   readonly availableAt: number;
   readonly ties: number | null;
@@ -45,7 +48,12 @@ export function takeLimited(call: Call, limitedId: number, lanes: readonly Lane[
   const room = limit - going.length;
   const { admitted, nextAt } = admitFrom(call, limitedById(call, limitedId), room, { lanes, waits });
   const keys = admitted.map(({ runId }) => call.sql.columns(KEY, runId)?.[0] as number);
-  return { taken: [...going.map(({ runKey }) => runKey), ...keys], moreDue: left || free.length > limit, nextAt };
+  // The rest is sorted in at once: what comes next does not wait for a hint.
+  return {
+    taken: [...going.map(({ runKey }) => runKey), ...keys],
+    moreDue: left || free.length > limit,
+    nextAt: left ? call.now : nextAt,
+  };
 }
 
 function sortIn(call: Call, limitedId: number, lanes: readonly Lane[]) {
@@ -53,20 +61,35 @@ function sortIn(call: Call, limitedId: number, lanes: readonly Lane[]) {
   const free: (Due & Pick<Lane, "priority">)[] = [];
   let left = false;
   for (const { laneId, priority, queue } of lanes) {
-    const due = sql.all<Due>(DUE, now, laneId, now, SORTED_MAX + 1);
-    left ||= due.length > SORTED_MAX;
-    for (const run of due.slice(0, SORTED_MAX)) {
+    const { due, more } = endsOf((newest) => sql.all<Due>(newest ? NEWEST : OLDEST, now, laneId, now));
+    left ||= more;
+    for (const run of due) {
       if (run.free === 1) {
         free.push({ ...run, priority });
         continue;
       }
-      lineUp(call, limitedId, { ...run, seq: 0, laneId, at: run.availableAt });
+      lineUp(call, limitedId, { ...run, laneId, at: run.availableAt });
       sql.execute(WAIT, JSON.stringify([waitingForPlace(queue)]), run.runKey);
       tie(call, run, TIES.place);
     }
   }
   free.sort((a, b) => b.priority - a.priority || a.availableAt - b.availableAt || Buffer.compare(a.runId, b.runId));
   return { free, left };
+}
+
+/** Of what is due in a lane, the oldest and the newest (sortedInFirst in model/queue-limits.ts). `more`: some are left. */
+export function endsOf<D extends PlacedKey>(
+  read: (newest: boolean) => D[],
+): { readonly due: readonly D[]; readonly more: boolean } {
+  const oldest = read(false);
+  if (oldest.length < SORTED_MAX) return { due: oldest, more: false };
+  const known = new Set(oldest.map(nameOf));
+  const newest = read(true).filter((one) => !known.has(nameOf(one)));
+  return { due: [...oldest, ...newest.slice(0, SORTED_MAX)], more: newest.length > SORTED_MAX };
+}
+
+function nameOf({ runId, seq }: PlacedKey): string {
+  return `${uuidText(runId)}/${seq}`;
 }
 
 /** Lanes by the queue with limits that they belong to, in the order of the queues' names; `plain` belong to none. */

@@ -25,7 +25,7 @@ import { newSharedUuidBytes, newUuidBytes, uuidText } from "../database/uuid.ts"
 import { addChild, inheritedTies, inheritLineage, isGivenUp, lineageOf } from "../debts/debt-state.ts";
 import { deliverWithStart, mayHaveHad } from "../inbox.ts";
 import { isAllowed } from "../namespaces.ts";
-import { hasBacklogs, isFull } from "../queues/backlog.ts";
+import { Backlogs } from "../queues/backlog.ts";
 import { VersionChoice } from "../versions.ts";
 import { liveWorker } from "../workers.ts";
 import { terminate } from "./interventions.ts";
@@ -61,8 +61,8 @@ export interface Holding {
 export function startRuns(call: Call, params: StartRunsParams): StartRunsResult {
   const holding = params.holdBy ? holdingOf(call, params.holdBy) : null;
   const { replaceError, inboxMax = Number.POSITIVE_INFINITY } = params;
-  const bounded = params.bounded === true && hasBacklogs(call);
-  const shared: Shared = { holding, replaceError, inboxMax, bounded, versions: new VersionChoice(call) };
+  const backlogs = params.bounded ? new Backlogs(holding?.someLimits) : null;
+  const shared: Shared = { holding, replaceError, inboxMax, backlogs, versions: new VersionChoice(call) };
   return { outcomes: params.starts.map((start) => startRun(call, start, shared)), now: call.now };
 }
 
@@ -84,15 +84,16 @@ function holdingOf(call: Call, holdBy: NonNullable<StartRunsParams["holdBy"]>): 
 /** What the starts of one call have in common. */
 interface Shared extends Pick<StartRunsParams, "replaceError"> {
   readonly inboxMax: number;
-  /** Whether the backlogs of queues count, and there are some. */
-  readonly bounded: boolean;
+  /** Null: the backlogs of queues do not count. */
+  readonly backlogs: Backlogs | null;
   readonly holding: Holding | null;
   readonly versions: VersionChoice;
 }
 
 function startRun(call: Call, start: StartRun, shared: Shared): StartOutcome | RefusedStart {
   const { run, parent } = start;
-  const otherKey = newestKey(call, run.namespace, run.id);
+  const { backlogs } = shared;
+  const otherKey = backlogs ? backlogs.newestKey(call, run.namespace, run.id) : newestKey(call, run.namespace, run.id);
   // If an earlier copy of this start created a run, that run has the id: if no run has the id, there is nothing to look for.
   const mine = otherKey === null && !parent ? null : keyOf(call, run);
   if (mine !== null) return found(call, "created", mine, start, shared);
@@ -111,7 +112,7 @@ function startRun(call: Call, start: StartRun, shared: Shared): StartOutcome | R
     replaces = judged === "replace";
     if (replaces) owes = hasTie(terminate(call, other, shared.replaceError), TIES.owes);
   }
-  if (!replaces && shared.bounded && isFull(call, run)) return { outcome: "queue_full", run: null };
+  if (!replaces && backlogs?.isFull(call, run)) return { outcome: "queue_full", run: null };
   const created = create(call, start, other, parentRow, shared);
   return owes && other ? { ...created, owes: { runId: uuidText(other.runId) } } : created;
 }

@@ -4,13 +4,16 @@ import type { Call } from "../database/call.ts";
 import type { TaskLane } from "../database/catalog.ts";
 import { admitFrom } from "../queues/admission.ts";
 import { limitedById, lineUp, type PlacedKey } from "../queues/place-state.ts";
+import { endsOf } from "../runs/limited-claims.ts";
 import { IN_LINE } from "./task-state.ts";
 
 /** A task that names no key has that of its run. */
 const DUE = `
   select t.run_id as runId, t.seq, t.available_at as at, coalesce(t.key, k.key) as key from holdfast_tasks t
   left join holdfast_runs r on r.run_id = t.run_id left join holdfast_run_keys k on k.run_key = r.run_key
-  where t.lane_id = ? and t.suspect = 0 and t.available_at <= ? order by t.available_at limit ?`;
+  where t.lane_id = ? and t.suspect = 0 and t.available_at <= ?`;
+const OLDEST = `${DUE} order by t.available_at limit ${SORTED_MAX}`;
+const NEWEST = `${DUE} order by t.available_at desc limit ${SORTED_MAX + 1}`;
 const WAIT = `update holdfast_tasks set available_at = null, place = ${IN_LINE} where run_id = ? and seq = ?`;
 const STILL_WAITS = `
   select 1 from holdfast_tasks where run_id = ? and seq = ? and held_by is null and available_at is null and place = ${IN_LINE}`;
@@ -25,14 +28,15 @@ export function takeLimited(call: Call, limitedId: number, lanes: readonly TaskL
   const { sql, now } = call;
   let moreDue = false;
   for (const { laneId } of lanes) {
-    const due = sql.all<Due>(DUE, laneId, now, SORTED_MAX + 1);
-    moreDue ||= due.length > SORTED_MAX;
-    for (const task of due.slice(0, SORTED_MAX)) {
+    const { due, more } = endsOf((newest) => sql.all<Due>(newest ? NEWEST : OLDEST, laneId, now));
+    moreDue ||= more;
+    for (const task of due) {
       lineUp(call, limitedId, { ...task, laneId });
       sql.execute(WAIT, task.runId, task.seq);
     }
   }
   const waits = ({ runId, seq }: PlacedKey): boolean => sql.columns(STILL_WAITS, runId, seq) !== undefined;
   const { admitted, nextAt } = admitFrom(call, limitedById(call, limitedId), limit, { lanes, waits });
-  return { taken: admitted, moreDue, nextAt };
+  // The rest is sorted in at once.
+  return { taken: admitted, moreDue, nextAt: moreDue ? now : nextAt };
 }

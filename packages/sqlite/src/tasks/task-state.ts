@@ -239,9 +239,10 @@ export function saveTask(call: Call, task: TaskState): void {
   );
 }
 
-/** Its attempt has ended, or it does not wait any more. */
-function isOutOfPlace({ place, heldBy, availableAt, canceled }: TaskState): boolean {
-  return place === PLACED ? heldBy === null : availableAt !== null || canceled === 1;
+/** Its attempt has ended, or it does not wait any more. A suspect keeps its place: it is claimed alone, whenever a worker is empty. */
+function isOutOfPlace({ place, status, heldBy, suspect, availableAt, canceled }: TaskState): boolean {
+  if (status === DEAD) return true;
+  return place === PLACED ? heldBy === null && suspect === 0 : availableAt !== null || canceled === 1;
 }
 
 /** Whoever is next may have its place. Only tasks of queues with limits have a `place`. */

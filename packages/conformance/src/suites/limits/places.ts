@@ -215,6 +215,21 @@ export const places: Suite = {
       expect(await t.queues.claimed(worker)).toEqual([later]);
     },
 
+    "a worker that has put runs into line and dies leaves them to others": async (t) => {
+      await t.queues.set({ concurrency: 1 });
+      const runs = await t.queues.start(3, { key: "a" });
+      expect(await t.queues.claimed(await t.worker())).toEqual([runs[0]]);
+      await t.advance(LEASE_MS * 2);
+      await t.sweep();
+      const worker = await t.worker();
+      for (const runId of runs) {
+        const [holder, more] = await t.queues.claim(worker);
+        expect([holder?.runId, more]).toEqual([runId, undefined]);
+        await t.queues.end(holder as never);
+      }
+      expect((await t.queues.read()).runs).toMatchObject({ waiting: 0, running: 0 });
+    },
+
     "half of the claims look at queues with limits first": async (t) => {
       await t.queues.set({ fair: true });
       const worker = await t.worker();

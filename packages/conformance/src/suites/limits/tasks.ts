@@ -84,6 +84,55 @@ export const taskPlaces: Suite = {
       expect(await load(t)).toMatchObject({ running: 1 });
     },
 
+    "a suspect keeps its place until it was executed alone, so that the limit holds": async (t) => {
+      await t.queues.set({ concurrency: 1 }, "mails");
+      await withTasks(t, [undefined]);
+      const queues = ["mails"];
+      for (let i = 0; i < 2; i++) {
+        expect((await t.tasks.claim(await t.worker(), { queues })).tasks).toHaveLength(1);
+        await t.advance(LEASE_MS * 2);
+        await t.sweep();
+      }
+      await withTasks(t, [undefined]);
+      expect(await load(t)).toMatchObject({ running: 1 });
+      const worker = await t.worker();
+      expect(await t.tasks.claim(worker, { queues })).toMatchObject({ tasks: [], suspectDue: true });
+      const [suspect] = (await t.tasks.claim(worker, { queues, solo: true })).tasks;
+      expect(suspect).toMatchObject({ suspect: true });
+      expect((await t.tasks.claim(worker, { queues })).tasks).toEqual([]);
+      await t.tasks.finish(suspect as Task, COMPLETED);
+      expect((await t.tasks.claim(worker, { queues })).tasks).toHaveLength(1);
+      expect(await load(t)).toMatchObject({ waiting: 0, running: 1 });
+    },
+
+    "limits that are set later give a place to a suspect": async (t) => {
+      await withTasks(t, [undefined]);
+      const queues = ["mails"];
+      for (let i = 0; i < 2; i++) {
+        expect((await t.tasks.claim(await t.worker(), { queues })).tasks).toHaveLength(1);
+        await t.advance(LEASE_MS * 2);
+        await t.sweep();
+      }
+      await t.queues.set({ concurrency: 1 }, "mails");
+      expect(await load(t)).toMatchObject({ running: 1 });
+      await withTasks(t, [undefined]);
+      expect((await t.tasks.claim(await t.worker(), { queues })).tasks).toEqual([]);
+    },
+
+    "a task that becomes a dead letter while it waits does not wait any more": async (t) => {
+      await t.queues.set({ concurrency: 0 }, "mails");
+      const workerId = await t.worker({ leaseMs: 100_000_000 });
+      const holder = await t.held({}, workerId);
+      await holder.schedule([{ queue: "mails", startTimeoutMs: 1_000 }]);
+      expect((await t.tasks.claim(workerId, { queues: ["mails"] })).tasks).toEqual([]);
+      await t.advance(1_000);
+      const { tasks } = await t.store.tasks.expired({ limit: 10 });
+      await t.tasks.finish(tasks[0] as Task, failed(true), { type: "expiry" });
+      expect(await load(t)).toMatchObject({ waiting: 0, running: 0 });
+      await t.queues.set({ concurrency: 1 }, "mails");
+      expect((await t.tasks.claim(workerId, { queues: ["mails"] })).tasks).toEqual([]);
+    },
+
     "a task that waits is canceled, expires and goes with its run, and the line knows": async (t) => {
       await t.queues.set({ concurrency: 0 }, "mails");
       const workerId = await t.worker({ leaseMs: 100_000_000 });

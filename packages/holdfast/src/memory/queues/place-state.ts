@@ -111,7 +111,8 @@ export function placesIn(state: MemoryState, limited: LimitedQueue): InQueue[] {
   return [...state.places.values()].filter((entry) => entry.limited === limited);
 }
 
-function makeReady({ keys, state }: LimitedQueue, key: string): void {
+/** It takes its turn from now on: not before those that are ready already. */
+export function makeReady({ keys, state }: LimitedQueue, key: string): void {
   const known = keys.get(key) ?? { key, running: 0, bucket: null, virtualTime: 0, ready: false, wakeAt: null };
   const virtualTime = known.ready ? known.virtualTime : Math.max(known.virtualTime, state.virtualTime);
   keys.set(key, { ...known, virtualTime, ready: true, wakeAt: null });

@@ -20,6 +20,7 @@ import {
   leaveLine,
   limitedKey,
   lineOf,
+  makeReady,
   type Placed,
   placedRun,
   placesIn,
@@ -47,7 +48,7 @@ function setLimits(
   state.limited.set(name, limited);
   if (!known) countRunning(state, limited, now);
   // Whatever kept them from it may be gone.
-  for (const key of limited.keys.values()) limited.keys.set(key.key, { ...key, ready: true, wakeAt: null });
+  for (const key of limited.keys.keys()) makeReady(limited, key);
   hintQueue(state, limited);
 }
 
@@ -74,7 +75,7 @@ function countRunning(state: MemoryState, limited: LimitedQueue, now: number): v
       ? [...state.runs.values()]
           .filter((row) => isIn(row) && row.startedAt !== null && !isClosed(row.status))
           .map(placedRun)
-      : [...state.tasks.values()].filter((task) => isIn(task) && task.status === "held");
+      : [...state.tasks.values()].filter((task) => isIn(task) && (task.status === "held" || isSuspect(task)));
   for (const placed of begun) {
     const key = keyOf(state, placed);
     givePlace(state, limited, key, placed, now);
@@ -82,6 +83,11 @@ function countRunning(state: MemoryState, limited: LimitedQueue, now: number): v
     const known = limited.keys.get(key) ?? { key, running: 0, bucket: null, virtualTime: 0, ready: true, wakeAt: null };
     limited.keys.set(key, { ...known, running: known.running + 1 });
   }
+}
+
+/** It is claimed alone, without regard to limits: so it has a place for as long as it is there. */
+function isSuspect({ suspect, status }: TaskRecord): boolean {
+  return suspect && status !== "dead";
 }
 
 /** Everything in line is due again, since when it was. */

@@ -2,7 +2,7 @@ import { limitedFirst } from "../../model/decisions/admission.ts";
 import { isDue } from "../../model/decisions/due-time.ts";
 import type { Message } from "../../model/message.ts";
 import { mayTakeUp } from "../../model/parked-by.ts";
-import { SORTED_MAX } from "../../model/queue-limits.ts";
+import { sortedInFirst } from "../../model/queue-limits.ts";
 import type { ClaimRunsParams, ClaimRunsResult, TakeUpParams, TakeUpResult } from "../../ports/store.ts";
 import { unconsumed } from "../inbox.ts";
 import {
@@ -126,11 +126,15 @@ function sortIn(
   waiting.sort((a, b) => byDue(a, b) || (a.runId < b.runId ? -1 : 1));
   free.sort((a, b) => (a.runId < b.runId ? -1 : 1));
   let nextAt: number | null = null;
-  for (const row of waiting.slice(0, SORTED_MAX)) {
+  const sorted = sortedInFirst(waiting);
+  const left = sorted.length < waiting.length;
+  // The rest is sorted in at once: what comes next does not wait for a hint.
+  if (left) nextAt = now;
+  for (const row of sorted) {
     queueRun(state, limited, row);
     if (row.availableAt !== null) nextAt = Math.min(nextAt ?? row.availableAt, row.availableAt);
   }
-  return { free, left: waiting.length > SORTED_MAX, nextAt };
+  return { free, left, nextAt };
 }
 
 export function holdRunsIfParkedByOtherCode(state: MemoryState, params: TakeUpParams, now: number): TakeUpResult {

@@ -1,7 +1,7 @@
 import { limitedFirst } from "../../model/decisions/admission.ts";
 import { isDue } from "../../model/decisions/due-time.ts";
 import { fitsTask } from "../../model/decisions/task.ts";
-import { SORTED_MAX } from "../../model/queue-limits.ts";
+import { sortedInFirst } from "../../model/queue-limits.ts";
 import type { ClaimTasksParams, ClaimTasksResult } from "../../ports/store.ts";
 import { admitFrom, isTaskInLine, limitedKey, limitedOf, lineUp, noteDue } from "../queues/place-state.ts";
 import type { InQueue, LimitedQueue } from "../queues/queue-record.ts";
@@ -37,7 +37,9 @@ export function claimTasks(state: MemoryState, params: ClaimTasksParams, now: nu
     for (const task of found.due.slice(0, room)) take(task);
   };
   const takeLimited = (limited: LimitedQueue): void => {
-    moreDue ||= sortIn(state, limited, found.limited.get(limited) ?? []);
+    const left = sortIn(state, limited, found.limited.get(limited) ?? []);
+    moreDue ||= left;
+    if (left) nextDueAt = now;
     const serve = ({ runId, seq }: InQueue): TaskRecord | undefined => {
       const task = state.tasks.get(taskKey({ runId, seq })) as TaskRecord;
       return isTaskInLine(task) && fitsTask(task, params) ? task : undefined;
@@ -80,13 +82,14 @@ function limitedQueues(state: MemoryState, { namespace, queues }: ClaimTasksPara
 /** What is due goes into line. Returns whether something is left. */
 function sortIn(state: MemoryState, limited: LimitedQueue, due: TaskRecord[]): boolean {
   due.sort((a, b) => (a.availableAt as number) - (b.availableAt as number));
-  for (const task of due.slice(0, SORTED_MAX)) {
+  const sorted = sortedInFirst(due);
+  for (const task of sorted) {
     lineUp(state, limited, task, task.availableAt as number);
     task.availableAt = null;
     task.inLine = true;
     state.dueTasks.delete(taskKey(task));
   }
-  return due.length > SORTED_MAX;
+  return sorted.length < due.length;
 }
 
 function answer(state: MemoryState, tasks: readonly TaskRecord[], now: number, rest: Rest): ClaimTasksResult {

@@ -7,7 +7,18 @@ import type { FinishOutcome, FinishTask, FinishTasksParams, FinishTasksResult } 
 import { appendMessage } from "../inbox.ts";
 import { type MemoryState, openRun, runIn, setAvailable } from "../state.ts";
 import type { TaskRecord } from "./task-record.ts";
-import { deleteTask, hintHolder, letGo, makeDue, open, setExpiry, taskIn, taskKey, timesOf } from "./task-state.ts";
+import {
+  deleteTask,
+  hintHolder,
+  leaveQueue,
+  letGo,
+  makeDue,
+  open,
+  setExpiry,
+  taskIn,
+  taskKey,
+  timesOf,
+} from "./task-state.ts";
 
 export function finishTasks(state: MemoryState, params: FinishTasksParams, now: number): FinishTasksResult {
   return { outcomes: params.finishes.map((finish) => ({ outcome: finishTask(state, finish, now) })), now };
@@ -76,8 +87,8 @@ function returnDead(
   { crashed, ...marks }: ReturnType<typeof afterTaskProcess>,
   now: number,
 ): void {
-  returnTask(state, task, now, now);
   Object.assign(task, marks);
+  returnTask(state, task, now, now);
   if (!crashed) return;
   task.availableAt = null;
   state.dueTasks.delete(taskKey(task));
@@ -109,6 +120,7 @@ function deliver(
 /** It stays as a dead letter. */
 function bury(state: MemoryState, task: TaskRecord, finishId: string | undefined): void {
   letGo(state, task);
+  leaveQueue(state, task);
   state.dueTasks.delete(taskKey(task));
   task.status = "dead";
   task.epoch += 1;

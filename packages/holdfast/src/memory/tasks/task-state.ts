@@ -109,16 +109,23 @@ export function holdTask(state: MemoryState, task: TaskRecord, workerId: string,
 /** Nobody holds it any longer. */
 export function letGo(state: MemoryState, task: TaskRecord): void {
   if (task.heldBy !== null) state.heldTasks.get(task.heldBy)?.delete(taskKey(task));
-  giveBackPlace(state, task);
+  // A suspect keeps its place: it is claimed alone, whenever a worker is empty.
+  if (!task.suspect) giveBackPlace(state, task);
   task.heldBy = null;
   task.claimId = null;
   task.alone = false;
 }
 
+/** It neither has a place any more nor waits for one. */
+export function leaveQueue(state: MemoryState, task: TaskRecord): void {
+  leaveLine(state, task);
+  giveBackPlace(state, task);
+}
+
 export function deleteTask(state: MemoryState, task: TaskRecord): void {
   const key = taskKey(task);
   letGo(state, task);
-  leaveLine(state, task);
+  leaveQueue(state, task);
   state.dueTasks.delete(key);
   state.tasks.delete(key);
   const keys = state.tasksOf.get(task.runId);

@@ -156,9 +156,14 @@ function restOf(own: PlaceLimits, state: KeyState, empty: boolean, now: number):
   return { ready: false, wakeAt: null, idle: state.running <= 0 };
 }
 
+/**
+ * Tokens fall in one after the other, at a steady pace; those that do not fit in are lost. The fraction is how much of the next one has
+ * come. It is never lost, also while the bucket is full: else every claim that comes a moment late would slow the rate down.
+ */
 export function tokensIn(bucket: Bucket, { limit, perMs, burst }: RateLimit, now: number): number {
   if (bucket === null) return burst;
-  return Math.min(burst, bucket.tokens + (Math.max(0, now - bucket.at) * limit) / perMs);
+  const tokens = bucket.tokens + (Math.max(0, now - bucket.at) * limit) / perMs;
+  return tokens < burst + 1 ? tokens : burst + (tokens % 1);
 }
 
 /** When there are so many tokens. */

@@ -83,8 +83,9 @@ end $$;
 
 create function tokens_in(p_tokens double precision, p_at bigint, p_rate jsonb, p_now bigint) returns double precision language sql immutable as $$
   select case when p_rate is null then null when p_tokens is null then (p_rate ->> 'burst')::double precision
-         else least((p_rate ->> 'burst')::double precision,
-                    p_tokens + (greatest(0, p_now - p_at) * (p_rate ->> 'limit')::double precision) / (p_rate ->> 'perMs')::double precision) end $$;
+         else (select case when t.n < b.n + 1 then t.n else b.n + (t.n - floor(t.n)) end
+                 from (select (p_rate ->> 'burst')::double precision) as b(n),
+                      (select p_tokens + (greatest(0, p_now - p_at) * (p_rate ->> 'limit')::double precision) / (p_rate ->> 'perMs')::double precision) as t(n)) end $$;
 
 create function token_at(p_tokens double precision, p_rate jsonb, p_now bigint, p_wanted double precision) returns bigint language sql immutable as $$
   select p_now + greatest(0, ceil(((p_wanted - p_tokens) * (p_rate ->> 'perMs')::double precision) / (p_rate ->> 'limit')::double precision))::bigint $$;
@@ -239,9 +240,15 @@ begin
   loop
     o_lanes := o_lanes || l.lane_id;
     v_priorities := v_priorities || l.priority;
-    -- First the locks: a message that came meanwhile is seen only by a new snapshot. 1000: SORTED_MAX.
+    -- First the locks: a message that came meanwhile is seen only by a new snapshot. The oldest and the newest: SORTED_MAX.
     v_rows := array(select r.ctid from runs r where r.lane_id = l.lane_id and not r.suspect and r.available_at <= p_now
-                     order by r.available_at limit 1000 for no key update skip locked);
+                     order by r.available_at limit 25 for no key update skip locked);
+    if cardinality(v_rows) = 25 then
+      v_rows := v_rows || array(
+        select r.ctid from runs r where r.lane_id = l.lane_id and not r.suspect and r.available_at <= p_now and r.ctid <> all (v_rows)
+         order by r.available_at desc limit 25 for no key update skip locked);
+      if cardinality(v_rows) = 50 then o_next := p_now; end if;
+    end if;
     continue when cardinality(v_rows) = 0;
     for a in
       select x.free, array_agg(x.run_id order by x.available_at, x.run_id) as runs, array_agg(x.place order by x.available_at, x.run_id) as rows,
@@ -307,7 +314,13 @@ begin
     o_lanes := o_lanes || l.lane_id;
     v_priorities := v_priorities || l.priority;
     v_rows := array(select t.ctid from tasks t where t.lane_id = l.lane_id and not t.suspect and t.available_at <= p_now
-                     order by t.available_at limit 1000 for no key update skip locked);
+                     order by t.available_at limit 25 for no key update skip locked);
+    if cardinality(v_rows) = 25 then
+      v_rows := v_rows || array(
+        select t.ctid from tasks t where t.lane_id = l.lane_id and not t.suspect and t.available_at <= p_now and t.ctid <> all (v_rows)
+         order by t.available_at desc limit 25 for no key update skip locked);
+      if cardinality(v_rows) = 50 then o_next := p_now; end if;
+    end if;
     continue when cardinality(v_rows) = 0;
     with entered as (
       insert into lines (limited_id, key, lane_id, at, run_id, seq)
@@ -322,6 +335,6 @@ begin
   end loop;
   update limited x set running = q.running where x.limited_id = p_limited and x.running <> q.running;
   select * into a from admit_places(p_limited, 'tasks', o_lanes, v_priorities, p_limit, p_now);
-  o_rows := a.o_rows; o_next := a.o_next;
+  o_rows := a.o_rows; o_next := least(o_next, a.o_next);
 end $$;
 `;

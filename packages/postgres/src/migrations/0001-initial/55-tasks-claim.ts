@@ -108,9 +108,13 @@ create function return_tasks(p_rows tid[], p_died boolean[], p_now bigint, p_sus
 returns text[] language plpgsql volatile as $$
 declare v_lines text[]; v_run uuid[]; v_seq int[];
 begin
-  select array_agg(t.run_id), array_agg(t.seq) into v_run, v_seq from tasks t where t.ctid = any (p_rows) and t.standing > 0;
+  -- A suspect keeps its place: it is claimed alone, whenever a worker is empty.
+  select array_agg(t.run_id), array_agg(t.seq) into v_run, v_seq
+    from unnest(p_rows, p_died) as k(place, died) join tasks t on t.ctid = k.place
+   where t.standing > 0 and not case when coalesce(k.died, false) then t.deaths + 1 >= p_suspect_after else t.suspect end;
   with freed as (
-    update tasks t set standing = null, status = 'due', epoch = t.epoch + 1, finish_id = null, held_by = null, claim_id = null, alone = false,
+    update tasks t set standing = case when g.died then case when t.deaths + 1 >= p_suspect_after then t.standing end
+                                       when t.suspect then t.standing end, status = 'due', epoch = t.epoch + 1, finish_id = null, held_by = null, claim_id = null, alone = false,
         deaths = t.deaths + g.died::int, alone_deaths = t.alone_deaths + (g.died and t.alone)::int,
         suspect = case when g.died then t.deaths + 1 >= p_suspect_after else t.suspect end,
         available_at = case when not t.canceled and not task_crashed(t, g.died, p_park_after) then p_now end,

@@ -60,6 +60,8 @@ begin
            p_result[k.i] = 'd' and t.deaths + 1 >= p_suspect[k.i] as suspected,
            p_result[k.i] in ('d', 'a') and (t.fail_on_crash
              or t.alone_deaths + (t.alone or p_result[k.i] = 'a')::int >= p_park[k.i]) as crashed,
+           -- A suspect keeps its place: it is claimed alone, whenever a worker is empty.
+           p_result[k.i] in ('r', 'l', 'x', 'd', 'a') and (t.suspect or p_result[k.i] = 'd' and t.deaths + 1 >= p_suspect[k.i]) as keeps_place,
            row_number() over (partition by k.task order by k.i) as copy
       from unnest(k_i, k_task, k_run, k_closed, k_held, k_delivered) as k(i, task, run, closed, held_by, delivered)
       join tasks t on t.ctid = k.task
@@ -99,7 +101,7 @@ begin
       attempt = t.attempt + (j.result = 'r')::int,
       finish_id = case when j.result = 'x' then t.finish_id when j.result in ('k', 'r') then p_finish[j.i] end,
       failures = case when j.result in ('k', 'r') or j.died then p_failures[j.i] else t.failures end,
-      held_by = null, claim_id = null, alone = false, standing = null,
+      held_by = null, claim_id = null, alone = false, standing = case when j.keeps_place then t.standing end,
       deaths = t.deaths + j.died::int, alone_deaths = t.alone_deaths + j.alone_died::int, suspect = t.suspect or j.suspected,
       available_at = case when j.returned and not t.external and not t.canceled and not j.crashed then j.due_at end,
       began_at = case when j.returned and t.external then o_now else t.began_at end,
@@ -117,7 +119,7 @@ begin
         when t.external then held_expires(o_now, t.timeout_ms, o_now, t.heartbeat_ms, task_grace(true), t.created_at, t.total_timeout_ms)
         when t.canceled then 'cancel'
         else due_expires(j.due_at, t.start_timeout_ms, t.created_at, t.total_timeout_ms) end
-      from (select x.i, x.task, x.result, x.died, x.alone_died, x.suspected, x.crashed,
+      from (select x.i, x.task, x.result, x.died, x.alone_died, x.suspected, x.crashed, x.keeps_place,
                    x.result in ('r', 'l', 'd', 'a') as returned, o_now + coalesce(p_delay[x.i], 0) as due_at
               from judged x where x.outcome = 'f' and x.result in ('k', 'r', 'l', 'x', 'd', 'a')) j
      where t.ctid = j.task returning t.lane_id, t.available_at
@@ -132,8 +134,8 @@ begin
          || (select due_task_lines(array_agg(c.lane_id), array_agg(c.available_at), o_now) from changed c),
          (select array_agg(distinct E'd\t' || n.namespace || E'\t' || n.queue)
             from (select distinct c.lane_id from counted c where c.available_at <= o_now) c join lanes n using (lane_id)),
-         array_agg(j.run_id) filter (where j.outcome in ('f', 'c') and j.standing > 0),
-         array_agg(j.seq) filter (where j.outcome in ('f', 'c') and j.standing > 0)
+         array_agg(j.run_id) filter (where (j.outcome = 'c' or j.outcome = 'f' and not j.keeps_place) and j.standing > 0),
+         array_agg(j.seq) filter (where (j.outcome = 'c' or j.outcome = 'f' and not j.keeps_place) and j.standing > 0)
     into v_i, v_outcome, v_lines, v_more, v_due, v_freed, v_freed_seq from judged j;
   if v_freed is not null then v_more := v_more || give_places_back(v_freed, v_freed_seq); end if;
   -- 4. The others: there is no such task (any more), or another transaction has it or its run locked.

@@ -29,7 +29,8 @@ begin
         update task_lanes n set limited_id = v_id where n.namespace = p_namespace and n.queue = p_queue;
         with begun as (
           update tasks t set standing = 2
-           where t.held_by is not null and t.lane_id = any (array(select n.lane_id from task_lanes n where n.limited_id = v_id))
+           where (t.held_by is not null or t.suspect) and t.status <> 'dead'
+             and t.lane_id = any (array(select n.lane_id from task_lanes n where n.limited_id = v_id))
           returning t.run_id, t.seq, t.key)
         insert into places (run_id, seq, limited_id, key, since)
         select b.run_id, b.seq, v_id, coalesce(b.key, s.key, ''), v_now from begun b left join run_starts s on s.run_id = b.run_id;
@@ -41,7 +42,9 @@ begin
       perform pg_advisory_xact_lock(limited_lock(v_id));
       update limited q set limits = p_limits where q.limited_id = v_id;
       -- Whatever kept them from it may be gone.
-      update limited_keys k set ready = true, wake_at = null where k.limited_id = v_id;
+      update limited_keys k set ready = true, wake_at = null,
+          virtual_time = case when k.ready then k.virtual_time else greatest(k.virtual_time, q.virtual_time) end
+        from limited q where k.limited_id = v_id and q.limited_id = v_id;
     else
       perform pg_advisory_xact_lock(limited_lock(v_id));
       if v_kind = 'runs' then

@@ -1,0 +1,81 @@
+/** Claims behind a full limit, with two runs in line and with very many: copies of one of them, made by the database itself. */
+import { openDatabase } from "../packages/sqlite/src/database/driver.ts";
+import { adminQuery } from "./lab/stores.ts";
+import { BareLoop } from "./limits/bare-loop.ts";
+import { quantile } from "./workloads/flow.ts";
+
+const CLAIMS = 50;
+const QUEUE = { namespace: "default", queue: "default" } as const;
+
+export async function lineOf(kind: "sqlite" | "postgres", url: string, count: number): Promise<string> {
+  const loop = await BareLoop.open(kind, url);
+  try {
+    await loop.store.queues.set({ ...QUEUE, limits: { concurrency: 1 } });
+    await loop.start(3, false);
+    await claims(loop, 1);
+    const few = await claims(loop, CLAIMS);
+    const began = performance.now();
+    await (kind === "postgres" ? copyOnPostgres(url, count) : copyOnSqlite(url, count));
+    const filled = (performance.now() - began) / 1_000;
+    await claims(loop, 5);
+    const many = await claims(loop, CLAIMS);
+    const [queue] = await loop.store.queues.list({ ...QUEUE, holdersMax: 0 });
+    const { waiting, running } = queue?.runs ?? { waiting: 0, running: 0 };
+    const line = `a claim behind a full limit takes ${few.toFixed(2)} ms with 2 in line, ${many.toFixed(2)} ms with ${waiting} (${running} in progress; ${filled.toFixed(0)} s to fill)`;
+    return kind === "postgres" ? `${line}; it reads ${await buffers(loop, url)} pages` : line;
+  } finally {
+    await loop.close();
+  }
+}
+
+/** Milliseconds of a claim that gets nothing, in the median. */
+async function claims(loop: BareLoop, times: number): Promise<number> {
+  const took: number[] = [];
+  for (let i = 0; i < times; i++) {
+    const began = performance.now();
+    await loop.claim(10);
+    took.push(performance.now() - began);
+  }
+  return quantile(took, 0.5);
+}
+
+async function buffers(loop: BareLoop, url: string): Promise<number> {
+  const call = `select * from holdfast.claim_runs('${loop.workerId}', gen_random_uuid(), false, 'default', '{default}', '{seq}', '{1}', 10, false)`;
+  // The first call makes the plans.
+  const [plan] = await adminQuery(url, `${call}; explain (analyze, buffers, format json) ${call}`);
+  return Number(JSON.stringify(plan).match(/"Shared Hit Blocks":(\d+)/)?.[1]);
+}
+
+async function copyOnPostgres(url: string, count: number): Promise<void> {
+  await adminQuery(
+    url,
+    `do $$ declare v_of uuid; v_cols text; begin
+       set local search_path = holdfast;
+       select l.run_id into v_of from lines l limit 1;
+       select string_agg(a.attname, ', ') into v_cols from pg_attribute a
+        where a.attrelid = 'runs'::regclass and a.attnum > 0 and not a.attisdropped and a.attname not in ('run_id', 'run_no');
+       create temp table copies on commit drop as select gen_random_uuid() as id from generate_series(1, ${count});
+       execute format('insert into runs (run_id, %1$s) select c.id, %1$s from copies c cross join (select * from runs where run_id = %2$L) r', v_cols, v_of);
+       insert into lines select l.limited_id, l.key, l.lane_id, l.at, c.id, 0 from copies c cross join (select * from lines where run_id = v_of) l;
+     end $$`,
+  );
+  await adminQuery(url, "vacuum (analyze)");
+}
+
+async function copyOnSqlite(url: string, count: number): Promise<void> {
+  const db = await openDatabase(new URL(url).pathname);
+  const columns = (db.prepare("pragma table_info(holdfast_runs)").all() as { name: string }[]).map(({ name }) => name);
+  const same = columns.filter((name) => name !== "run_id" && name !== "run_key").join(", ");
+  db.exec(`
+    begin;
+    create temp table template as
+      select * from holdfast_runs where run_id = (select run_id from holdfast_lines limit 1);
+    create temp table line as select * from holdfast_lines limit 1;
+    with recursive n(i) as (select 1 union all select i + 1 from n where i < ${count})
+    insert into holdfast_runs (run_id, ${same}) select randomblob(16), ${same} from n, template;
+    insert into holdfast_lines (limited_id, key, lane_id, at, run_id, seq)
+      select l.limited_id, l.key, l.lane_id, l.at, r.run_id, 0 from holdfast_runs r, line l
+      where r.waiting_for is not null and r.run_id not in (select run_id from holdfast_lines);
+    commit;`);
+  db.close();
+}
