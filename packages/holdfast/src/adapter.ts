@@ -12,6 +12,7 @@ export {
   shownUrl,
   withoutSecrets,
 } from "./errors/shown-url.ts";
+export { type Backlog, gatherBacklog, type LaneBacklog } from "./model/backlog.ts";
 export type { CalendarSpec } from "./model/calendar-spec.ts";
 export { CLOSE_POLICIES, type ClosePolicy, type Lineage, type RunName } from "./model/child.ts";
 export {
@@ -193,6 +194,7 @@ export type {
   Ask,
   AskAnswer,
   AskStore,
+  BacklogParams,
   BeatTasksParams,
   BeatTasksResult,
   CancelTasksParams,
@@ -226,6 +228,7 @@ export type {
   HeartbeatParams,
   HeartbeatResult,
   HeldRun,
+  HeldRunState,
   HeldTask,
   HistoryStore,
   InboxStore,
@@ -282,6 +285,8 @@ export type {
   ReplacePayload,
   ReplacePayloadsParams,
   ReplyState,
+  RestartOutcome,
+  RestartParams,
   ResumeOutcome,
   ResumeParams,
   RetentionStore,

@@ -10,6 +10,7 @@ const WEIGHTS = {
   crash: 7,
   heartbeat: 4,
   release: 4,
+  restart: 3,
   stop: 1,
   terminate: 2,
   resume: 4,
