@@ -53,6 +53,7 @@ const TASK_WEIGHTS = {
 /** The same for sequences about children, watchers, updates and questions. */
 const TALK_WEIGHTS = {
   ...WEIGHTS,
+  restart: 0,
   start: 2,
   claim: 12,
   commit: 0,
@@ -86,6 +87,7 @@ const TALK_WEIGHTS = {
 /** The same for sequences about schedules, their runs and the leader. */
 const SCHEDULE_WEIGHTS = {
   ...WEIGHTS,
+  restart: 0,
   start: 4,
   deliver: 2,
   takeUp: 1,
