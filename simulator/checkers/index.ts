@@ -46,6 +46,7 @@ import { transactions } from "./transactions.ts";
 import { undoneAsDone } from "./undone-as-done.ts";
 import { updates } from "./updates.ts";
 import { wakeUps } from "./wake-ups.ts";
+import { watchdog } from "./watchdog.ts";
 import { withinLease } from "./within-lease.ts";
 
 export const CHECKERS: readonly Checker[] = [
@@ -88,6 +89,7 @@ export const CHECKERS: readonly Checker[] = [
   schedules,
   lockLine,
   lockPlaces,
+  watchdog,
   acknowledged,
   noComplaints,
   nothingLost,
