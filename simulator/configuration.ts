@@ -136,6 +136,8 @@ export interface WorkloadSettings {
   readonly operatorMs: number;
   /** The same for one who forks runs. */
   readonly forksMs: number;
+  /** After what time a watchdog ends attempts and restarts runs that make no progress; 0: there is none. */
+  readonly watchdogMs: number;
   /** How many may be inside of a lock; 0: each request says another number. */
   readonly lockLimit: number;
 }
@@ -175,6 +177,7 @@ export function drawConfiguration(seed: number, kinds: readonly string[]): Confi
       ),
       operatorMs: new Dice(`operator ${seed}`).pick([0, 0, 0, 0, 100, 400, 1_500]),
       forksMs: new Dice(`forking ${seed}`).pick([0, 0, 0, 0, 500, 2_000]),
+      watchdogMs: new Dice(`watchdog ${seed}`).pick([0, 0, 0, 500, 1_500]),
     },
     safetyMs: dice.int(15, 40) * 1_000,
   };
@@ -271,6 +274,7 @@ function drawWorkload(dice: Dice, kinds: readonly string[], taskDice: Dice): Wor
     talks: false,
     operatorMs: 0,
     forksMs: 0,
+    watchdogMs: 0,
     lockLimit: 0,
   };
 }

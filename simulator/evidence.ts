@@ -149,6 +149,7 @@ export interface Evidence {
   readonly meddlings?: readonly Meddling[];
   /** What was wrong with parks and resumes, at any time. */
   readonly operationFaults?: readonly Found[];
+  readonly watchdogFaults?: readonly Found[];
   /** What was wrong with segments, at any time. */
   readonly segmentFaults?: readonly Found[];
   /** What was wrong with schedules, at any time. */

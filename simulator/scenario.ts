@@ -21,6 +21,7 @@ import { TaskWorld } from "./task-world.ts";
 import { TIMED, Timekeeper } from "./timekeeper.ts";
 import { Trace } from "./trace.ts";
 import { TroubleMaker } from "./trouble.ts";
+import { watchdogOf } from "./watchdog.ts";
 import { programWorkflow } from "./workload/index.ts";
 import { executedTasks } from "./workload/task-definitions.ts";
 import { World } from "./world.ts";
@@ -85,6 +86,7 @@ export class Scenario {
     const { state } = this.#store.memory;
     this.#driver = new Driver({ ...outside, state, dice: new Dice(`driver ${seed}`) });
     this.#operator = new Operator({ ...outside, state, dice: new Dice(`operations ${seed}`) });
+    this.#store.watchdogWatch.afterMs = configuration.workload.watchdogMs;
     this.#store.operationWatch.onParked = (row) => this.#operator.look(row);
     this.#auditor = new Auditor({ ...outside, store: this.#store, dice: new Dice(`auditor ${seed}`) });
     this.#timekeeper = new Timekeeper({ ...outside, state, dice: new Dice(`timekeeper ${seed}`) });
@@ -234,6 +236,7 @@ export class Scenario {
       concurrency: worker.concurrency,
       cacheSize: worker.cacheSize,
       lease: { milliseconds: worker.leaseMs },
+      watchdog: watchdogOf(this.#configuration.workload.watchdogMs),
       drainTimeout: { milliseconds: worker.drainMs },
       tuning: {
         flushesInFlightMax: worker.flushesInFlightMax,
@@ -317,7 +320,8 @@ export class Scenario {
     warn() {},
     error: (fields, message) => {
       if (message.startsWith("the packed copy of")) return this.#store.segmentWatch.reported(fields as never);
-      if (!/run parked|claimed run/.test(message)) this.#complain(`${message} ${JSON.stringify(fields)}`);
+      if (!/run parked|claimed run|restarts a run no more/.test(message))
+        this.#complain(`${message} ${JSON.stringify(fields)}`);
     },
   };
 
@@ -364,6 +368,7 @@ export class Scenario {
       lockGrants: this.#store.lockWatch.grants,
       placeFaults: this.#store.limitWatch.placeFaults,
       lineFaults: this.#store.limitWatch.lineFaults,
+      watchdogFaults: this.#store.watchdogWatch.faults,
       operationFaults: [...this.#store.operationWatch.faults, ...this.#operator.faults],
       acks,
       letters,

@@ -130,6 +130,8 @@ export class World {
   #trespass(row: RunRecord, workerId: string): string | undefined {
     // An operator may end a run that a worker holds; the holder learns of it later.
     if (row.heldBy === workerId || row.status === "terminated") return undefined;
+    // So may a watchdog take a run from a worker that lives.
+    if (this.#store.watchdogWatch.hasTaken(row.runId, workerId)) return undefined;
     const worker = this.#store.memory.state.workers.get(workerId);
     if (!worker) return "its worker is not known to the store";
     if (!worker.died) return `the run is ${row.status}, held by ${row.heldBy ?? "no worker"}`;

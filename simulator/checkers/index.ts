@@ -48,6 +48,7 @@ import { transactions } from "./transactions.ts";
 import { undoneAsDone } from "./undone-as-done.ts";
 import { updates } from "./updates.ts";
 import { wakeUps } from "./wake-ups.ts";
+import { watchdog } from "./watchdog.ts";
 import { withinLease } from "./within-lease.ts";
 
 export const CHECKERS: readonly Checker[] = [
@@ -92,6 +93,7 @@ export const CHECKERS: readonly Checker[] = [
   lockPlaces,
   limitPlaces,
   limitLine,
+  watchdog,
   acknowledged,
   noComplaints,
   nothingLost,

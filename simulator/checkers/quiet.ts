@@ -20,6 +20,10 @@ export const quiet: Checker = {
       "runs.claim": workers * ((ms / Math.min(fallbackMs, 10_000)) * 1.5 + 3),
       // Once an hour the leader forgets old workers.
       "workers.forget": workers * (ms / 3_600_000 + 1),
+      // A watchdog looks once a second: each of them for who keeps watch, and that one for what is wrong.
+      readClock: workers * (ms / 1_000 + 2),
+      "workers.list": workers * (ms / 1_000 + 2),
+      "queues.backlog": ms / 1_000 + 2,
       // A look for batches, once a minute.
       "runs.count": workers * (ms / 60_000 + 1),
     };

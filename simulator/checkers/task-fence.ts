@@ -70,5 +70,6 @@ function isEntitled({ epoch, by }: FinishTask, before: TaskSnapshot, storeAt: nu
   if (epoch !== before.epoch || before.status === "dead") return false;
   if (by.type === "holder") return by.workerId === before.heldBy;
   if (by.type === "expiry") return before.expiresAt !== null && before.expiresAt <= storeAt;
+  if (by.type === "order") return before.status === "held";
   return by.secret === before.secret && (before.status === "held" || before.status === "external");
 }

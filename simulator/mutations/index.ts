@@ -9,6 +9,7 @@ import { SEGMENT_MUTATIONS } from "./segment-mutations.ts";
 import { STORE_MUTATIONS } from "./store-mutations.ts";
 import { TALK_MUTATIONS } from "./talk-mutations.ts";
 import { TASK_MUTATIONS } from "./task-mutations.ts";
+import { WATCHDOG_MUTATIONS } from "./watchdog-mutations.ts";
 
 export const MUTATIONS: readonly Mutation[] = [
   ...ENGINE_MUTATIONS,
@@ -21,4 +22,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...SEGMENT_MUTATIONS,
   ...LOCK_MUTATIONS,
   ...LIMIT_MUTATIONS,
+  ...WATCHDOG_MUTATIONS,
 ];

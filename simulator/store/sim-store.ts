@@ -40,6 +40,7 @@ import { ScheduleWatch } from "./schedule-watch.ts";
 import { SegmentWatch } from "./segment-watch.ts";
 import { TalkWatch } from "./talk-watch.ts";
 import { TaskWatch } from "./task-watch.ts";
+import { WatchdogWatch } from "./watchdog-watch.ts";
 
 export const FATES = [
   "tail",
@@ -59,6 +60,7 @@ const LOCKING: readonly StoreMethod[] = [
   "inbox.deliver",
   "runs.terminate",
   "runs.pauseIfIdle",
+  "runs.restartIfHeld",
   "tasks.finish",
   "tasks.cancel",
   "schedules.putIfRevision",
@@ -75,6 +77,7 @@ export class SimStore {
   readonly segmentWatch: SegmentWatch;
   readonly lockWatch: LockWatch;
   readonly limitWatch: LimitWatch;
+  readonly watchdogWatch: WatchdogWatch;
   readonly time: SimTime;
   readonly dice: Dice;
   readonly trace: Trace;
@@ -111,6 +114,7 @@ export class SimStore {
     this.segmentWatch = new SegmentWatch(this.memory.state, trace);
     this.lockWatch = new LockWatch(this.memory.state, trace);
     this.limitWatch = new LimitWatch(this.memory.state, trace);
+    this.watchdogWatch = new WatchdogWatch(this.memory.state);
   }
 
   now(): number {
@@ -163,7 +167,11 @@ export class SimStore {
   }
 
   #applyAll(who: string, method: StoreMethod, params: unknown): Promise<unknown> {
-    const call = (): Promise<unknown> => callStore(this.memory, method, params);
+    const { jumpedAt } = this;
+    const at = { now: this.now(), jumpedAt, elapsedMs: this.time.elapsedMs };
+    const plain = (): Promise<unknown> => callStore(this.memory, method, params);
+    const { watchdogWatch } = this;
+    const call = watchdogWatch.afterMs === 0 ? plain : () => watchdogWatch.around(method, params, at, plain);
     const answer =
       method === "runs.commit"
         ? this.recorder.around(this.time.elapsedMs, this.now(), who, params as CommitRunsParams, call)
@@ -194,7 +202,8 @@ export class SimStore {
     }
     if (method === "schedules.putIfRevision") return this.#putSome(who, params as PutSchedulesParams);
     if (method === "locks.pass") return Promise.resolve(passNothing(params as PassLocksParams));
-    if (method === "runs.pauseIfIdle") return Promise.resolve({ outcome: "busy" } satisfies PauseOutcome);
+    if (method === "runs.pauseIfIdle" || method === "runs.restartIfHeld")
+      return Promise.resolve({ outcome: "busy" } satisfies PauseOutcome);
     const { runs } = params as TerminateRunsParams;
     const busy: TerminateOutcome = { outcome: "busy", runId: null, status: null };
     return Promise.resolve(runs.map(() => busy));

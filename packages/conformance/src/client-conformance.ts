@@ -1,5 +1,6 @@
 import { describe, test } from "vitest";
 import { batching } from "./client/batching.ts";
+import { causes } from "./client/causes.ts";
 import { ClientFixture } from "./client/client-fixture.ts";
 import type { ClientSuite, OpenUrl } from "./client/client-suite.ts";
 import { closing } from "./client/closing.ts";
@@ -26,6 +27,7 @@ const SUITES: readonly ClientSuite[] = [
   signaling,
   manyMessages,
   onCall,
+  causes,
   historyWindows,
   pausing,
   forking,

@@ -18,6 +18,7 @@ export {
   shownUrl,
   withoutSecrets,
 } from "./errors/shown-url.ts";
+export { type Backlog, gatherBacklog, type LaneBacklog } from "./model/backlog.ts";
 export type { CalendarSpec } from "./model/calendar-spec.ts";
 export { CLOSE_POLICIES, type ClosePolicy, type Lineage, type RunName } from "./model/child.ts";
 export {
@@ -200,6 +201,7 @@ export type {
   Ask,
   AskAnswer,
   AskStore,
+  BacklogParams,
   BeatTasksParams,
   BeatTasksResult,
   CancelTasksParams,
@@ -233,6 +235,7 @@ export type {
   HeartbeatParams,
   HeartbeatResult,
   HeldRun,
+  HeldRunState,
   HeldTask,
   HistoryStore,
   InboxStore,
@@ -289,6 +292,8 @@ export type {
   ReplacePayload,
   ReplacePayloadsParams,
   ReplyState,
+  RestartOutcome,
+  RestartParams,
   ResumeOutcome,
   ResumeParams,
   RetentionStore,

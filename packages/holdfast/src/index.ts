@@ -15,7 +15,16 @@ export type {
 export { connect } from "./client/connect.ts";
 export type { ErrorView } from "./client/error-view.ts";
 export type { EditedOutcome, ForkOptions } from "./client/fork.ts";
-export type { Health, HealthStatus, Readiness, StoreHealth, WorkerHealth } from "./client/health.ts";
+export type {
+  DueWork,
+  Health,
+  HealthStatus,
+  QueueHealth,
+  Readiness,
+  StoreHealth,
+  TimerHealth,
+  WorkerHealth,
+} from "./client/health.ts";
 export type { EventWindow, HistoryOptions } from "./client/history-window.ts";
 export type { RunPage } from "./client/list-runs.ts";
 export type { LockHolder, Locks, LockView, LockWaiter } from "./client/locks.ts";
@@ -92,6 +101,7 @@ export { type ExternalTaskOptions, type TaskOptions, task } from "./define/task.
 export type { TaskPoolOptions } from "./engine/pool/pool-options.ts";
 export type { PoolProcessStatus, RestartReason, TaskPoolStatus } from "./engine/pool/pool-stats.ts";
 export { serveTasks } from "./engine/pool/serve-tasks.ts";
+export type { Alert, WatchdogOptions, WatchdogRule, WebhookOptions } from "./engine/watchdog/watchdog-options.ts";
 export type { ReplayedRun, VerifyReplayOptions } from "./engine/worker/verify-replay.ts";
 export type { Worker } from "./engine/worker/worker.ts";
 export type { WorkerOptions, WorkerTuning } from "./engine/worker/worker-options.ts";
@@ -118,6 +128,7 @@ export type { Duration, DurationParts } from "./model/duration.ts";
 export { ERROR_KINDS, type ErrorKind } from "./model/error-kind.ts";
 export type { ErrorRecord } from "./model/error-record.ts";
 export type { Attributes, AttributeValue, EventType } from "./model/event.ts";
+export type { Detector, WatchdogAction } from "./model/finding.ts";
 export { DEFAULT_LIMITS, type Limits } from "./model/limits.ts";
 export type { Payload } from "./model/payload.ts";
 export type { RetryPolicy } from "./model/retry-policy.ts";

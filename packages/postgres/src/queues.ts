@@ -1,10 +1,13 @@
-import type {
-  ListQueuesParams,
-  PlaceHolder,
-  QueueLimits,
-  QueueLoad,
-  QueueState,
-  SetQueueParams,
+import {
+  type Backlog,
+  type BacklogParams,
+  gatherBacklog,
+  type ListQueuesParams,
+  type PlaceHolder,
+  type QueueLimits,
+  type QueueLoad,
+  type QueueState,
+  type SetQueueParams,
 } from "holdfast/adapter";
 import type { Row } from "./database/driver.ts";
 import type { Server } from "./database/server.ts";
@@ -23,6 +26,36 @@ const LIST_QUEUES = readingCallOf<ListQueuesParams>("list_queues", {
   p_key: ({ key }) => key ?? null,
   p_holders: ({ holdersMax }) => holdersMax,
 });
+
+const BACKLOG = readingCallOf<BacklogParams>("read_backlog", {
+  p_namespace: ({ namespace }) => namespace,
+  p_at_most: ({ atMost }) => atMost,
+  p_late: ({ lateMs }) => lateMs,
+});
+
+/** One of the rows has nothing but the time, so that there is always one. */
+export async function readBacklog(server: Server, params: BacklogParams): Promise<Backlog> {
+  const rows = await server.read(BACKLOG, params);
+  const found = rows.filter(({ queue }) => queue !== null);
+  const runs = found
+    .filter(({ requires }) => requires === null)
+    .map((row) => ({ workflow: row.name as string, version: row.version as string, ...dueIn(row) }));
+  const tasks = found
+    .filter(({ requires }) => requires !== null)
+    .map((row) => ({ name: row.name as string, requires: row.requires as string[], ...dueIn(row) }));
+  return gatherBacklog(Number(rows[0]?.now), params.atMost, runs, tasks);
+}
+
+function dueIn({ queue, waiting, oldest, suspect, late, timer }: Row) {
+  return {
+    queue: queue as string,
+    waiting: waiting as number,
+    oldestDueAt: Number(oldest),
+    suspects: suspect ? (waiting as number) : 0,
+    late: late as number,
+    timerDueAt: timer === null ? null : Number(timer),
+  };
+}
 
 export async function setQueue(server: Server, params: SetQueueParams): Promise<void> {
   await server.writeOne(SET_QUEUE, { ...params, notify: server.notify });

@@ -11,14 +11,14 @@ import { readLeader } from "./leadership.ts";
 import { listLocks, passLocks } from "./locks.ts";
 import { allowNamespace, disallowNamespace, readNamespace } from "./namespaces.ts";
 import { readPayloads, replacePayloads } from "./payloads.ts";
-import { listQueues, setQueue } from "./queues.ts";
+import { listQueues, readBacklog, setQueue } from "./queues.ts";
 import { readReplies } from "./replies.ts";
 import { listRetention, readRetention, setRetention } from "./retention.ts";
 import { claimRuns, holdRunsIfParkedByOtherCode } from "./runs/claims.ts";
 import { commitRuns } from "./runs/commits.ts";
 import { debounceRun } from "./runs/debounces.ts";
 import { forkRun } from "./runs/forks.ts";
-import { reopenRunIfFailed, terminateRuns } from "./runs/interventions.ts";
+import { reopenRunIfFailed, restartRunIfHeld, terminateRuns } from "./runs/interventions.ts";
 import { countRuns, listRuns, readRuns } from "./runs/listing.ts";
 import { pauseRunIfIdle, resumeRunIfParked } from "./runs/parking.ts";
 import { purgeRuns } from "./runs/purges.ts";
@@ -74,6 +74,7 @@ export class PostgresStore implements port.Store {
     holdIfParkedByOtherCode: this.#call(holdRunsIfParkedByOtherCode),
     pauseIfIdle: this.#call(pauseRunIfIdle),
     resumeIfParked: this.#call(resumeRunIfParked),
+    restartIfHeld: this.#call(restartRunIfHeld),
     terminate: this.#call(terminateRuns),
     reopenIfFailed: this.#call(reopenRunIfFailed),
     fork: this.#call(forkRun),
@@ -133,7 +134,11 @@ export class PostgresStore implements port.Store {
 
   readonly debts: port.DebtStore = { read: this.#call(readDebts), pay: this.#call(payDebts) };
 
-  readonly queues: port.QueueStore = { set: this.#call(setQueue), list: this.#call(listQueues) };
+  readonly queues: port.QueueStore = {
+    set: this.#call(setQueue),
+    list: this.#call(listQueues),
+    backlog: this.#call(readBacklog),
+  };
 
   readonly locks: port.LockStore = { pass: this.#call(passLocks), list: this.#call(listLocks) };
 

@@ -1,7 +1,7 @@
 import type {
   HeartbeatParams,
   HeartbeatResult,
-  HeldRun,
+  HeldRunState,
   HeldTask,
   RegisterWorkerParams,
   RegisterWorkerResult,
@@ -62,7 +62,7 @@ const STOP = callOf<WorkerRef & Notified>("stop_worker", { ...WORKER, p_notify: 
 const READ_HELD = queryOf<WorkerRef>(
   "read_held",
   (at) => `
-    select r.run_id, r.epoch from ${at}.workers w join ${at}.runs r on r.held_by = w.worker_id
+    select r.run_id, r.epoch, r.commit_no from ${at}.workers w join ${at}.runs r on r.held_by = w.worker_id
      where w.namespace = $namespace and w.worker_id = $worker order by r.run_id`,
   { namespace: ({ namespace }) => namespace, worker: ({ workerId }) => workerId },
 );
@@ -113,9 +113,13 @@ function canceledIn(row: Row): readonly TaskHold[] {
   return runIds.map((runId, i) => ({ runId, seq: seqs?.[i] as number, epoch: epochs?.[i] as number }));
 }
 
-export async function readHeld(server: Server, params: WorkerRef): Promise<readonly HeldRun[]> {
+export async function readHeld(server: Server, params: WorkerRef): Promise<readonly HeldRunState[]> {
   const rows = await server.read(READ_HELD, params);
-  return rows.map((row) => ({ runId: row.run_id as string, epoch: row.epoch as number }));
+  return rows.map((row) => ({
+    runId: row.run_id as string,
+    epoch: row.epoch as number,
+    commit: row.commit_no as number,
+  }));
 }
 
 export async function readHeldTasks(server: Server, params: WorkerRef): Promise<readonly HeldTask[]> {

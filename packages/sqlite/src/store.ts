@@ -13,6 +13,7 @@ import { readLeader } from "./leadership.ts";
 import { listLocks, passLocks } from "./locks/locks.ts";
 import { allowNamespace, disallowNamespace, readNamespace } from "./namespaces.ts";
 import { readPayloads, replacePayloads } from "./payloads.ts";
+import { readBacklog } from "./queues/due.ts";
 import { listQueues, setQueue } from "./queues/queues.ts";
 import { readReplies } from "./replies.ts";
 import { listRetention, readRetention, setRetention } from "./retention.ts";
@@ -20,7 +21,7 @@ import { claimRuns, holdRunsIfParkedByOtherCode } from "./runs/claims.ts";
 import { commitRuns } from "./runs/commits.ts";
 import { debounceRun } from "./runs/debounces.ts";
 import { forkRun } from "./runs/forks.ts";
-import { reopenRunIfFailed, terminateRuns } from "./runs/interventions.ts";
+import { reopenRunIfFailed, restartRunIfHeld, terminateRuns } from "./runs/interventions.ts";
 import { countRuns, listRuns, readRuns } from "./runs/listing.ts";
 import { pauseRunIfIdle, resumeRunIfParked } from "./runs/parking.ts";
 import { purgeRuns } from "./runs/purges.ts";
@@ -76,6 +77,7 @@ export class SqliteStore implements port.Store {
     claim: this.#write(claimRuns),
     commit: this.#write(commitRuns),
     releaseIfHeld: this.#write(workers.releaseRunsIfHeld),
+    restartIfHeld: this.#write(restartRunIfHeld),
     holdIfParkedByOtherCode: this.#write(holdRunsIfParkedByOtherCode),
     pauseIfIdle: this.#write(pauseRunIfIdle),
     resumeIfParked: this.#write(resumeRunIfParked),
@@ -136,7 +138,11 @@ export class SqliteStore implements port.Store {
     readLeader: this.#read(readLeader),
   };
 
-  readonly queues: port.QueueStore = { set: this.#write(setQueue), list: this.#read(listQueues) };
+  readonly queues: port.QueueStore = {
+    set: this.#write(setQueue),
+    list: this.#read(listQueues),
+    backlog: this.#read(readBacklog),
+  };
 
   readonly locks: port.LockStore = { pass: this.#write(passLocks), list: this.#read(listLocks) };
   readonly debts: port.DebtStore = { read: this.#read(readDebts), pay: this.#write(payDebts) };

@@ -2,7 +2,7 @@ import {
   HEARTBEAT_KEPT_EVERY_MS,
   type HeartbeatParams,
   type HeartbeatResult,
-  type HeldRun,
+  type HeldRunState,
   type HeldTask,
   type RegisterWorkerParams,
   type RegisterWorkerResult,
@@ -199,10 +199,14 @@ export function heartbeatWorker(call: Call, params: HeartbeatParams): HeartbeatR
   };
 }
 
-export function readHeld(call: Call, params: WorkerRef): HeldRun[] {
+export function readHeld(call: Call, params: WorkerRef): HeldRunState[] {
   const worker = workerIn(call, params);
   if (!worker) return [];
-  return heldRows(call, worker.workerKey).map((row) => ({ runId: uuidText(row.runId), epoch: row.epoch }));
+  return heldRows(call, worker.workerKey).map(({ runId, epoch, commit }) => ({
+    runId: uuidText(runId),
+    epoch,
+    commit,
+  }));
 }
 
 interface StoredHold {

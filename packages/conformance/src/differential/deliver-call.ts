@@ -9,7 +9,7 @@ export function deliverCall(world: World, dice: Dice): Call {
   const holdBy = dice.chance(0.5) ? { workerId: someWorkerId(world, dice), claimId: world.newClaimId() } : undefined;
   const messages = Array.from({ length: 1 + dice.int(3) }, (): DeliverMessage => {
     const used = dice.chance(0.25) ? dice.pick(world.messageIds) : undefined;
-    const kind = dice.chance(0.3) ? dice.of("cancel", "cancel", "pause", "resume") : "signal";
+    const kind = dice.chance(0.3) ? dice.of("cancel", "cancel", "pause", "resume", "note") : "signal";
     const to = someRun(world, dice);
     return {
       to,

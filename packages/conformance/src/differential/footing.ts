@@ -38,6 +38,11 @@ export function refooted(call: Call, then: Footing, now: Footing): Call {
       const runs = call.params.runs.map(({ runId, epoch }) => ({ runId, epoch: epochOf(runId, epoch) }));
       return { ...call, params: { ...call.params, runs } };
     }
+    case "runs.restartIfHeld": {
+      const { runId, epoch, commit } = call.params;
+      const moved = (now.get(runId)?.commit ?? 0) - (then.get(runId)?.commit ?? 0);
+      return { ...call, params: { ...call.params, epoch: epochOf(runId, epoch), commit: commit + moved } };
+    }
     case "runs.pauseIfIdle": {
       const { run, epoch } = call.params;
       return { ...call, params: { ...call.params, epoch: epochOf(keyOf(run), epoch) } };

@@ -191,6 +191,16 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
     return { method: "runs.releaseIfHeld", params: { ...worker, runs } };
   },
 
+  restart(world, dice) {
+    const row = dice.pick(dice.chance(0.8) && world.heldRuns.length > 0 ? world.heldRuns : world.contents.runs);
+    if (!row) return undefined;
+    const beside = (): number => (dice.chance(0.9) ? 0 : dice.of(-1, 1));
+    const event = { type: "run_restarted", op: null, meta: { by: "watchdog", reason: "stalled_run" } } as const;
+    const at = { epoch: row.epoch + beside(), commit: row.commit + beside() };
+    const params = { namespace: someNamespace(row.namespace, dice), runId: row.runId, ...at, event };
+    return { method: "runs.restartIfHeld", params };
+  },
+
   stop: (world, dice) => ({ method: "workers.stop", params: someWorker(world, dice) }),
 
   terminate(world, dice) {

@@ -10,6 +10,7 @@ const WEIGHTS = {
   crash: 7,
   heartbeat: 4,
   release: 4,
+  restart: 3,
   stop: 1,
   terminate: 2,
   resume: 4,
@@ -52,6 +53,7 @@ const TASK_WEIGHTS = {
 /** The same for sequences about children, watchers, updates and questions. */
 const TALK_WEIGHTS = {
   ...WEIGHTS,
+  restart: 0,
   start: 2,
   claim: 12,
   commit: 0,
@@ -85,6 +87,7 @@ const TALK_WEIGHTS = {
 /** The same for sequences about schedules, their runs and the leader. */
 const SCHEDULE_WEIGHTS = {
   ...WEIGHTS,
+  restart: 0,
   start: 4,
   deliver: 2,
   takeUp: 1,

@@ -64,6 +64,7 @@ import { times } from "./times.ts";
 import { transactions } from "./transactions.ts";
 import { transitions } from "./transitions.ts";
 import { versions } from "./versions.ts";
+import { watchdog } from "./watchdog.ts";
 import { workerLog } from "./worker-log.ts";
 
 export const SUITES: readonly Suite[] = [
@@ -134,4 +135,5 @@ export const SUITES: readonly Suite[] = [
   taskPlaces,
   placeRaces,
   limitedStarts,
+  watchdog,
 ];

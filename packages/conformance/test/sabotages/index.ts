@@ -22,6 +22,7 @@ import { TASK_TIMES } from "./task-times.ts";
 import { TASKS_OF_RUNS } from "./tasks-of-runs.ts";
 import { TIMES_OF_RUNS } from "./times-of-runs.ts";
 import { TRANSACTION_STEPS } from "./transaction-steps.ts";
+import { WATCHED_RUNS } from "./watched-runs.ts";
 import { WORKERS_AND_VIEWS } from "./workers-and-views.ts";
 
 export const SABOTAGES: readonly Sabotage[] = [
@@ -48,4 +49,5 @@ export const SABOTAGES: readonly Sabotage[] = [
   ...STORED_VALUES,
   ...SCHEDULES,
   ...LIVES_OF_WORKERS,
+  ...WATCHED_RUNS,
 ];

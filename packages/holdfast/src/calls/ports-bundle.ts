@@ -10,6 +10,7 @@ import type { Store } from "../ports/store.ts";
 import type { TaskInterceptor } from "../ports/task-interceptor.ts";
 import type { TaskProcesses } from "../ports/task-processes.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
+import type { Webhooks } from "../ports/webhooks.ts";
 
 /** The outside world as the engine sees it. A composition root (connect, the test engine, the simulator) builds one. */
 export interface PortsBundle {
@@ -38,6 +39,10 @@ export interface PortsBundle {
   /** How many events a segment has, if not as many as have been measured to pay; the simulator packs short histories, too. */
   readonly eventsPerSegment?: number;
   readonly telemetry?: Telemetry;
+  /** How alerts leave the process; over the network, if not said otherwise. */
+  readonly webhooks?: Webhooks;
+  /** Leaders keep watch, and report, even if no worker has rules. Not where time is virtual: there, only what was asked for happens. */
+  readonly watches?: true;
   /** Applied to every text of an error before it is stored, after credentials have been masked. */
   readonly redact?: (text: string) => string;
 }

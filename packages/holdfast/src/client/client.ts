@@ -313,7 +313,7 @@ export class Client {
     return reencodeStored(this.#core, options);
   }
 
-  /** Whether the store answers, and how fast; the state of each worker by the age of its heartbeat; what keeps schedules. */
+  /** Whether the store answers, and how fast; the state of each worker by the age of its heartbeat; what waits in queues, late timers; what keeps schedules. */
   health(): Promise<Health> {
     return checkHealth(this.#core);
   }
@@ -323,7 +323,7 @@ export class Client {
     return checkLive(this.#core);
   }
 
-  /** Whether the store answers and every worker that this client has started takes work: for a readiness probe. */
+  /** Whether the store answers and the workers of this client take work, those that have left on purpose aside: for a readiness probe. */
   ready(): Promise<Readiness> {
     return checkReady(this.#core, this.#workers);
   }

@@ -96,6 +96,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
     notifier,
     limits,
     environment: systemEnvironment,
+    watches: true,
     processes: systemTaskProcesses,
     plainCodec: options.codec === undefined || options.codec === jsonCodec,
     ...(place === undefined ? {} : { place }),

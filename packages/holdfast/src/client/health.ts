@@ -1,5 +1,8 @@
 import { latencyOf } from "../calls/answering-store.ts";
 import { limitedWait } from "../calls/limited-wait.ts";
+import type { Backlog } from "../model/backlog.ts";
+import { backlogs, DEAD_WORKER_MS, isSlow, slowText, succeeds } from "../model/decisions/watchdog.ts";
+import { formatDuration } from "../model/duration.ts";
 import type { WorkerRow, WorkerStatus } from "../model/worker-row.ts";
 import type { ClientCore } from "./client-core.ts";
 import { checkSchedules, type FailingSchedule } from "./schedules/schedule-health.ts";
@@ -27,6 +30,30 @@ export interface StoreHealth {
   readonly error?: string;
 }
 
+/** How much is due in a queue and not in progress. What waits for a place in a queue with limits does not count: `hf.queues()` has that. */
+export interface DueWork {
+  /** Counted up to 1,000 of each kind. */
+  readonly waiting: number;
+  /** Since when the oldest is due; null if nothing is. */
+  readonly oldestDueAt: Date | null;
+}
+
+/** A queue in which something is due, judged by how long that has waited. */
+export interface QueueHealth {
+  readonly name: string;
+  readonly health: "healthy" | "degraded";
+  readonly runs: DueWork;
+  readonly tasks: DueWork;
+}
+
+/** Runs that sleep although their time has come. */
+export interface TimerHealth {
+  /** Those whose time came more than 5 s ago, counted up to 1,000 of each version. */
+  readonly late: number;
+  /** How late the latest of all is; 0 if none is. */
+  readonly worstMs: number;
+}
+
 /** The answer of `hf.ready()`. */
 export interface Readiness {
   readonly ready: boolean;
@@ -42,35 +69,44 @@ export interface Health {
   readonly store: StoreHealth;
   /** Without workers that stopped, and without dead workers that have a successor. */
   readonly workers: readonly WorkerHealth[];
+  /** Those in which something is due and waits. */
+  readonly queues: readonly QueueHealth[];
+  readonly timers: TimerHealth;
   /** Schedules whose runs fail, at most 100: how many in a row, and what the last one failed with. */
   readonly schedules: readonly FailingSchedule[];
   /** The worker that fires the schedules of the store; null if there is none, or if it has died. */
   readonly leader: { readonly workerId: string; readonly since: Date } | null;
 }
 
-/** A worker that died longer ago than this no longer affects health. */
-const DEAD_WORKER_MS = 10 * 60 * 1000;
-/** A store whose calls take so long, half of them or the slowest, keeps runs from making progress. */
-const SLOW_P50_MS = 500;
-const SLOW_P99_MS = 5_000;
+/** Work that has been due for so long is not being done. */
+const BACKLOG_MS = 5 * 60 * 1000;
+/** A timer is late after this time, and a fault after that. */
+const LATE_MS = 5_000;
+const TOO_LATE_MS = 60_000;
+/** Of each kind of work no more is counted. */
+const COUNTED_MAX = 1_000;
 /** How long a store may take to show that it is there. */
 const LIVE_MS = 5_000;
 
 export async function checkHealth(core: ClientCore): Promise<Health> {
   let rows: readonly WorkerRow[];
   let now: number;
+  let backlog: Backlog;
   let scheduling: Awaited<ReturnType<typeof checkSchedules>>;
+  const { namespace } = core;
   try {
-    rows = await core.callOnce((store) => store.workers.list({ namespace: core.namespace }));
+    rows = await core.callOnce((store) => store.workers.list({ namespace }));
     // Heartbeats carry the store's time, and this machine's clock may be wrong.
     ({ now } = await core.callOnce((store) => store.readClock()));
+    backlog = await core.callOnce((store) => store.queues.backlog({ namespace, atMost: COUNTED_MAX, lateMs: LATE_MS }));
     scheduling = await checkSchedules(core, rows, now);
   } catch (error) {
     if (core.life.over) throw error;
     const message = error instanceof Error ? error.message : String(error);
     const store = { status: "unhealthy", ...latency(core), error: message } as const;
     const reasons = [`The store does not answer: ${message}`];
-    return { status: "unhealthy", reasons, store, workers: [], schedules: [], leader: null };
+    const timers = { late: 0, worstMs: 0 };
+    return { status: "unhealthy", reasons, store, workers: [], queues: [], timers, schedules: [], leader: null };
   }
   const recent = rows.filter(
     (row) =>
@@ -82,13 +118,48 @@ export async function checkHealth(core: ClientCore): Promise<Health> {
   const { stuck, ...shown } = scheduling;
   const store = storeHealth(core);
   const slow = store.status === "healthy" ? [] : [slowText(store)];
+  const timers = timerHealth(backlog);
+  const behind = [...backlogs(backlog, BACKLOG_MS).map(({ text }) => text), ...lateText(timers)];
   return {
-    status: status === "healthy" && stuck.length + slow.length > 0 ? "degraded" : status,
-    reasons: [...reasons, ...slow, ...stuck],
+    status: status === "healthy" && stuck.length + slow.length + behind.length > 0 ? "degraded" : status,
+    reasons: [...reasons, ...slow, ...behind, ...stuck],
     store,
     workers,
+    queues: queueHealth(backlog),
+    timers,
     ...shown,
   };
+}
+
+function queueHealth({ now, runs, tasks }: Backlog): QueueHealth[] {
+  const names = [...new Set([...runs, ...tasks].map(({ queue }) => queue))].sort();
+  return names.map((name) => {
+    const due = { runs: dueIn(runs, name), tasks: dueIn(tasks, name) };
+    const oldest = [due.runs, due.tasks].flatMap(({ oldestDueAt }) => (oldestDueAt ? [oldestDueAt.getTime()] : []));
+    return { name, health: oldest.some((at) => now - at >= BACKLOG_MS) ? "degraded" : "healthy", ...due };
+  });
+}
+
+function dueIn(lanes: Backlog["runs"] | Backlog["tasks"], name: string): DueWork {
+  const there = lanes.filter(({ queue }) => queue === name);
+  return {
+    waiting: there.reduce((sum, { waiting }) => sum + waiting, 0),
+    oldestDueAt: there.length === 0 ? null : new Date(Math.min(...there.map(({ oldestDueAt }) => oldestDueAt))),
+  };
+}
+
+function timerHealth({ now, runs }: Backlog): TimerHealth {
+  const since = runs.flatMap(({ timerDueAt }) => (timerDueAt === null ? [] : [timerDueAt]));
+  return {
+    late: runs.reduce((sum, { late }) => sum + late, 0),
+    worstMs: since.length === 0 ? 0 : Math.max(0, now - Math.min(...since)),
+  };
+}
+
+function lateText({ late, worstMs }: TimerHealth): string[] {
+  if (worstMs < TOO_LATE_MS) return [];
+  const worst = formatDuration(Math.round(worstMs / 1_000) * 1_000);
+  return [`${late} ${late === 1 ? "timer is" : "timers are"} late, the worst by ${worst}.`];
 }
 
 function latency({ ports }: ClientCore): Pick<StoreHealth, "p50Ms" | "p99Ms"> {
@@ -97,12 +168,7 @@ function latency({ ports }: ClientCore): Pick<StoreHealth, "p50Ms" | "p99Ms"> {
 
 function storeHealth(core: ClientCore): StoreHealth {
   const { p50Ms, p99Ms } = latency(core);
-  const slow = (p50Ms ?? 0) > SLOW_P50_MS || (p99Ms ?? 0) > SLOW_P99_MS;
-  return { status: slow ? "degraded" : "healthy", p50Ms, p99Ms };
-}
-
-function slowText({ p50Ms, p99Ms }: StoreHealth): string {
-  return `The store answers slowly: half of its last calls took longer than ${p50Ms} ms, and one in a hundred ${p99Ms} ms.`;
+  return { status: isSlow({ p50Ms, p99Ms }) ? "degraded" : "healthy", p50Ms, p99Ms };
 }
 
 /** Whether the process can reach its store: a probe that restarts a process should ask no more than that. */
@@ -123,23 +189,25 @@ export async function checkLive(core: ClientCore): Promise<boolean> {
   return Promise.race([answered, waited.over.then(() => false)]);
 }
 
-/** Whether the workers of this client take work, and the store answers. */
-export async function checkReady(
-  core: ClientCore,
-  workers: readonly { readonly name: string; readonly ready: boolean }[],
-): Promise<Readiness> {
-  const reasons = workers.filter(({ ready }) => !ready).map(({ name }) => `Worker ${name} takes no work.`);
-  if (!(await checkLive(core))) reasons.unshift("The store does not answer.");
-  return { ready: reasons.length === 0, reasons };
+/** A worker of this client, as far as readiness is concerned. */
+interface Asked {
+  readonly name: string;
+  readonly ready: boolean;
+  /** It has been started, and has drained or stopped since. */
+  readonly left: boolean;
 }
 
 /**
- * Whether `other` has replaced the dead worker: it has the same host and name, and registered after the dead worker's
- * last heartbeat. A worker that registered earlier only shares the name.
+ * Whether the workers of this client take work, and the store answers. A worker that has left on purpose keeps the others from nothing, as
+ * long as there are others.
  */
-function succeeds(other: WorkerRow, dead: WorkerRow): boolean {
-  const samePlace = dead.host !== undefined && other.host === dead.host && other.name === dead.name;
-  return samePlace && other.workerId !== dead.workerId && other.startedAt >= dead.heartbeatAt;
+export async function checkReady(core: ClientCore, workers: readonly Asked[]): Promise<Readiness> {
+  const some = workers.some(({ ready }) => ready);
+  const reasons = workers
+    .filter(({ ready, left }) => !ready && !(left && some))
+    .map(({ name }) => `Worker ${name} takes no work.`);
+  if (!(await checkLive(core))) reasons.unshift("The store does not answer.");
+  return { ready: reasons.length === 0, reasons };
 }
 
 function workerHealth(row: WorkerRow, now: number): WorkerHealth {

@@ -9,6 +9,7 @@ import type { Batches } from "./batches/batches.ts";
 import type { ClientCore } from "./client-core.ts";
 import { firstOf } from "./local-queries.ts";
 import { isDueAtOnce } from "./new-run.ts";
+import { explainRun } from "./why.ts";
 
 /** What a client shares with its workers. */
 export interface SharedWithWorkers {
@@ -29,9 +30,9 @@ export function makeWorker<S extends string>(
   count: number,
 ): Worker {
   const { core, batches, storeTime, ends, life, siblings } = shared;
-  const { environment, leaseMs } = core.ports;
+  const { environment, leaseMs, watches = false } = core.ports;
   const nameless = (): string => environment?.workerName() ?? `worker-${process.pid}-${count}`;
-  const resolved = resolveWorkerOptions(options, nameless, leaseMs);
+  const resolved = resolveWorkerOptions(options, nameless, leaseMs, watches);
   return new Worker({
     ports: core.ports,
     namespace: core.namespace,
@@ -40,6 +41,10 @@ export function makeWorker<S extends string>(
     ends,
     life,
     payer: core.payer,
+    circlesOf: async (id) => {
+      const { causes } = await explainRun(core, id);
+      return causes.flatMap(({ circle }) => (circle ? [circle] : []));
+    },
     siblings,
     onSignaled: () => {
       core.waiter.leave();

@@ -1,4 +1,5 @@
 import { fitsTask } from "../model/decisions/task.ts";
+import { DEFAULT_RETRY } from "../model/retry-policy.ts";
 import { offeredLabels, type Task } from "../model/task.ts";
 import { isAlive, type WorkerRow } from "../model/worker-row.ts";
 import type { Cause } from "./cause.ts";
@@ -37,7 +38,14 @@ export function taskCause({ task, before }: AwaitedTask, workers: readonly Worke
   const error = failure ? { error: { name: failure.name, message: failure.message, kind: "Unknown" as const } } : {};
   const about = { op, attempt, queue: task.queue, ...(requires.length > 0 ? { requires } : {}) };
   if (status === "due" && availableAt !== null && availableAt > now)
-    return { kind: "backoff", ...about, attempt: attempt - 1, at: new Date(availableAt), ...error };
+    return {
+      kind: "backoff",
+      ...about,
+      attempt: attempt - 1,
+      attempts: (task.spec?.retry ?? DEFAULT_RETRY).attempts,
+      at: new Date(availableAt),
+      ...error,
+    };
   const worker = workers.find(({ workerId }) => workerId === heldBy)?.name ?? heldBy;
   return {
     kind: "task",

@@ -102,8 +102,12 @@ export class Workers {
       ? { outcome: "not_found" }
       : await this.#core.call((store) => store.workers.askToDrain({ namespace, workerId }));
     if (outcome === "asked") return;
-    const fault = outcome === "offline" ? "has stopped, or died" : "is not known in this namespace";
-    throw new HoldfastError("worker_not_found", `Worker "${workerId}" ${fault}.`, { data: { workerId, outcome } });
+    const data = { workerId, outcome };
+    if (outcome === "offline")
+      throw new HoldfastError("worker_not_running", `Worker "${workerId}" has stopped, or died: it cannot drain.`, {
+        data,
+      });
+    throw new HoldfastError("worker_not_found", `Worker "${workerId}" is not known in this namespace.`, { data });
   }
 }
 

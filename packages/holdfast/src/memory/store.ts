@@ -17,6 +17,7 @@ import { readLeader } from "./leadership.ts";
 import { listLocks, passLocks } from "./locks/locks.ts";
 import { allowNamespace, disallowNamespace, readNamespace } from "./namespaces.ts";
 import { readPayloads, replacePayloads } from "./payloads.ts";
+import { readBacklog } from "./queues/backlog.ts";
 import { listQueues, setQueue } from "./queues/queues.ts";
 import { readReplies } from "./replies.ts";
 import { listRetention, readRetention, setRetention } from "./retention.ts";
@@ -24,7 +25,7 @@ import { claimRuns, holdRunsIfParkedByOtherCode } from "./runs/claims.ts";
 import { commitRuns } from "./runs/commits.ts";
 import { debounceRun } from "./runs/debounces.ts";
 import { forkRun } from "./runs/forks.ts";
-import { reopenRunIfFailed, terminateRuns } from "./runs/interventions.ts";
+import { reopenRunIfFailed, restartRunIfHeld, terminateRuns } from "./runs/interventions.ts";
 import { countRuns, listRuns, readRuns } from "./runs/listing.ts";
 import { pauseRunIfIdle, resumeRunIfParked } from "./runs/parking.ts";
 import { purgeRuns } from "./runs/purges.ts";
@@ -88,6 +89,7 @@ export class MemoryStore implements port.Store {
     holdIfParkedByOtherCode: this.#effect("runs.holdIfParkedByOtherCode", holdRunsIfParkedByOtherCode),
     pauseIfIdle: this.#effect("runs.pauseIfIdle", pauseRunIfIdle),
     resumeIfParked: this.#effect("runs.resumeIfParked", resumeRunIfParked),
+    restartIfHeld: this.#effect("runs.restartIfHeld", restartRunIfHeld),
     terminate: this.#effect("runs.terminate", terminateRuns),
     reopenIfFailed: this.#effect("runs.reopenIfFailed", reopenRunIfFailed),
     fork: this.#effect("runs.fork", forkRun),
@@ -164,6 +166,7 @@ export class MemoryStore implements port.Store {
   readonly queues: port.QueueStore = {
     set: this.#effect("queues.set", setQueue),
     list: this.#effect("queues.list", listQueues),
+    backlog: this.#effect("queues.backlog", readBacklog),
   };
 
   readonly namespaces: port.NamespaceStore = {

@@ -2,7 +2,7 @@ import { HEARTBEAT_KEPT_EVERY_MS, type WorkerRow } from "../model/worker-row.ts"
 import type {
   HeartbeatParams,
   HeartbeatResult,
-  HeldRun,
+  HeldRunState,
   HeldTask,
   RegisterWorkerParams,
   RegisterWorkerResult,
@@ -81,9 +81,9 @@ export function heldRows(state: MemoryState, workerId: string): RunRecord[] {
   return [...(state.held.get(workerId) ?? [])].map((runId) => state.runs.get(runId) as RunRecord);
 }
 
-export function readHeld(state: MemoryState, params: WorkerRef): HeldRun[] {
+export function readHeld(state: MemoryState, params: WorkerRef): HeldRunState[] {
   if (!workerIn(state, params)) return [];
-  return heldRows(state, params.workerId).map((row) => ({ runId: row.runId, epoch: row.epoch }));
+  return heldRows(state, params.workerId).map(({ runId, epoch, commit }) => ({ runId, epoch, commit }));
 }
 
 export function readHeldTasks(state: MemoryState, params: WorkerRef): HeldTask[] {

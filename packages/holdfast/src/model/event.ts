@@ -6,6 +6,7 @@ import { LOCK_EVENTS } from "./lock-events.ts";
 import { OPERATOR_EVENTS } from "./operator-events.ts";
 import type { Payload } from "./payload.ts";
 import { UPDATE_EVENTS } from "./update-events.ts";
+import { WATCHDOG_EVENTS } from "./watchdog-events.ts";
 
 export type { Attributes, AttributeValue, EventMeta, RunIdentity } from "./event-meta.ts";
 export { type EventCategory, type EventRole, OP_META, type ShownStatus } from "./event-row.ts";
@@ -272,6 +273,7 @@ export const EVENT_TABLE = [
   ...UPDATE_EVENTS,
   ...OPERATOR_EVENTS,
   ...LOCK_EVENTS,
+  ...WATCHDOG_EVENTS,
 ] as const satisfies readonly EventRow[];
 
 /** What an event of a history is about. */

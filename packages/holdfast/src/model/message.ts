@@ -5,7 +5,8 @@ import type { Payload } from "./payload.ts";
  * `task_failed`: the result of a task that the run has scheduled. `child_completed`, `child_failed`: the end of a child.
  * `watch_completed`, `watch_failed`: the end of a run that the run watches. `update`: a request that the run answers. `reply_completed`,
  * `reply_failed`: what has become of an update that the run has sent. `pause`, `resume`: from a person, for a run that a worker holds.
- * `lock_granted`: the run holds the lock that one of its ops has requested.
+ * `lock_granted`: the run holds the lock that one of its ops has requested. `note`: what somebody outside has done about the run, for its
+ * history alone.
  */
 export type MessageKind =
   | "signal"
@@ -22,7 +23,8 @@ export type MessageKind =
   | "reply_failed"
   | "pause"
   | "resume"
-  | "lock_granted";
+  | "lock_granted"
+  | "note";
 
 /** Whether it is the result of a task: sent by the store itself, once, and deleted when it is consumed. */
 export function isTaskResult(kind: MessageKind): boolean {
@@ -60,7 +62,7 @@ export interface Message {
   /** 1, 2, 3… per run, in the order of delivery. */
   readonly number: number;
   readonly kind: MessageKind;
-  /** Signal name; the reason of a cancel, a pause or a resume; empty for kinds that need none. */
+  /** Signal name; the reason of a cancel, a pause, a resume or a note; empty for kinds that need none. */
   readonly name: string;
   /** Made by the sender: the same id delivered twice is one message. */
   readonly messageId: string;

@@ -62,7 +62,13 @@ export function resumeNote(who: { readonly [K in keyof Who]?: unknown }): EventD
   return Object.keys(meta).length === 0 ? { type: "run_resumed", op: null } : { type: "run_resumed", op: null, meta };
 }
 
-const NOTES: ReadonlySet<EventType> = new Set(["pause_requested", "run_parked", "run_resumed"]);
+const NOTES: ReadonlySet<EventType> = new Set([
+  "pause_requested",
+  "run_parked",
+  "run_resumed",
+  "run_restarted",
+  "run_noted",
+]);
 
 /** Whether a pause that was asked for before is over: it was done, undone, or somebody has since wanted the run to go on. */
 export function endsPause({ type, meta }: { readonly type: EventType; readonly meta?: EventMeta }): boolean {

@@ -33,6 +33,7 @@ const IS_VALUE: Readonly<Record<MessageKind, boolean>> = {
   pause: false,
   resume: false,
   lock_granted: false,
+  note: false,
 };
 
 /** The kinds of messages that carry a value. */

@@ -50,7 +50,7 @@ export interface DeliverMessage {
   readonly name: string;
   readonly messageId: string;
   readonly payload: Payload;
-  /** Of a pause or a resume: the epoch of the run that it is for, which must be named by its run id. */
+  /** The message is for the run under this epoch alone, which must be named by its run id: otherwise `moved`. */
   readonly epoch?: number;
   /** The namespace of the run that sends it; absent if no run does. */
   readonly from?: string;

@@ -30,6 +30,18 @@ export interface PauseOutcome {
   readonly outcome: "parked" | "moved" | "held" | "behind" | "not_found" | "busy";
 }
 
+export interface RestartParams {
+  readonly namespace: string;
+  readonly runId: string;
+  readonly epoch: number;
+  readonly commit: number;
+  readonly event: EventDraft;
+}
+
+export interface RestartOutcome {
+  readonly outcome: "restarted" | "moved" | "not_found" | "busy";
+}
+
 export interface ResumeParams {
   readonly run: RunRef;
   readonly epoch: number;

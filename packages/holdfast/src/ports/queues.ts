@@ -3,6 +3,7 @@
  * reopened, to its end, and a task from its claim to the end of the attempt. What is due and has none waits in line, and
  * only claims give places (`admit` in model/decisions/admission.ts). The promises of every call are in store.ts.
  */
+import type { Backlog } from "../model/backlog.ts";
 import type { QueueLimits, QueueState } from "../model/queue-limits.ts";
 
 export interface QueueStore {
@@ -18,6 +19,20 @@ export interface QueueStore {
    * with `key` only what has that key counts. Read only.
    */
   list(params: ListQueuesParams): Promise<readonly QueueState[]>;
+
+  /**
+   * What is due in a namespace and not in progress, by kind. What waits for a place in a queue with limits does not count. Its cost does
+   * not grow with the number of runs and tasks: of each kind and priority it reads no more than `atMost`, and as many suspects, the longest
+   * due first. Read only.
+   */
+  backlog(params: BacklogParams): Promise<Backlog>;
+}
+
+export interface BacklogParams {
+  readonly namespace: string;
+  readonly atMost: number;
+  /** A timer counts as late after so much time. */
+  readonly lateMs: number;
 }
 
 export interface SetQueueParams {

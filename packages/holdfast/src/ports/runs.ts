@@ -15,6 +15,8 @@ import type {
   PauseParams,
   ReopenOutcome,
   ReopenParams,
+  RestartOutcome,
+  RestartParams,
   ResumeOutcome,
   ResumeParams,
   TakeUpParams,
@@ -92,6 +94,14 @@ export interface RunStore {
 
   /** Releases runs, due at once, without counting a death. Fenced by epoch; idempotent. */
   releaseIfHeld(params: ReleaseRunsParams): Promise<{ readonly released: number }>;
+
+  /**
+   * Takes a run from whoever holds it, for another worker: epoch + 1, so that the holder's next write is refused, due at once, and the
+   * event (`run_restarted`) appended. It is not a death. Precondition: it is held, and carries exactly this epoch and commit number, so
+   * that nothing was recorded since the caller looked; otherwise `moved`, and nothing happens. Atomic; the holder is hinted.
+   * Idempotence key: the epoch; a repeated call finds the run `moved`.
+   */
+  restartIfHeld(params: RestartParams): Promise<RestartOutcome>;
 
   /**
    * Takes up parked runs for a worker whose code may be able to continue them: runs that were parked with a `code`, if the
@@ -315,6 +325,11 @@ export interface CommitRunsResult {
 export interface HeldRun {
   readonly runId: string;
   readonly epoch: number;
+}
+
+/** A run that a worker holds, and how far it has come: whoever finds the same numbers again knows that nothing was recorded meanwhile. */
+export interface HeldRunState extends HeldRun {
+  readonly commit: number;
 }
 
 export interface ReleaseRunsParams {

@@ -132,7 +132,7 @@ export interface FinishTasksResult {
 
 export interface TaskBeat extends TaskHold {
   readonly namespace: string;
-  readonly by: Exclude<TaskFinisher, { type: "expiry" }>;
+  readonly by: Exclude<TaskFinisher, { type: "expiry" | "order" }>;
   /** Null leaves them as they are. */
   readonly details: Payload | null;
 }

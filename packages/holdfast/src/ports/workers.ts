@@ -3,7 +3,7 @@ import type { ErrorRecord } from "../model/error-record.ts";
 import type { RateRow } from "../model/rates.ts";
 import type { TaskHold } from "../model/task.ts";
 import type { WorkerAbout, WorkerLoad, WorkerLogRow, WorkerRow } from "../model/worker-row.ts";
-import type { HeldRun } from "./runs.ts";
+import type { HeldRunState } from "./runs.ts";
 import type { ScheduleOutlook } from "./schedules.ts";
 import type { HeldTask } from "./tasks.ts";
 
@@ -15,7 +15,7 @@ export interface WorkerStore {
   heartbeat(params: HeartbeatParams): Promise<HeartbeatResult>;
 
   /** Which runs the store thinks a worker holds. Read only. */
-  readHeld(params: WorkerRef): Promise<readonly HeldRun[]>;
+  readHeld(params: WorkerRef): Promise<readonly HeldRunState[]>;
 
   /** Which tasks the store thinks a worker holds. Read only. */
   readHeldTasks(params: WorkerRef): Promise<readonly HeldTask[]>;

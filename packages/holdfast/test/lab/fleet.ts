@@ -5,12 +5,16 @@ import { Client } from "../../src/client/client.ts";
 import type { Clock } from "../../src/ports/clock.ts";
 import type { Environment } from "../../src/ports/environment.ts";
 import type { Telemetry } from "../../src/ports/telemetry.ts";
+import type { Webhooks } from "../../src/ports/webhooks.ts";
 
 type WorkerOptions = Parameters<Client["worker"]>[0];
 type ProcessOptions = Pick<ConnectOptions, "namespace" | "codec"> & {
   readonly clock?: Clock;
   readonly telemetry?: Telemetry;
   readonly environment?: Environment;
+  readonly webhooks?: Webhooks;
+  /** As `connect` says. */
+  readonly watches?: true;
 };
 
 export interface LogLine {
@@ -71,6 +75,8 @@ export class Fleet {
         notifier: this.notifier,
         ...(options.telemetry ? { telemetry: options.telemetry } : {}),
         ...(options.environment ? { environment: options.environment } : {}),
+        ...(options.webhooks ? { webhooks: options.webhooks } : {}),
+        ...(options.watches ? { watches: options.watches } : {}),
       },
       options.namespace ?? "default",
       async () => {},

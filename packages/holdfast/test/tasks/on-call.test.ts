@@ -53,7 +53,9 @@ test("why and steps show who has a task, how often it has failed, and who is to 
   const { reason, causes } = await client.why("a");
   expect(reason).toContain('Task "busy" is being executed by worker porter.');
   expect(reason).toContain('Task "approval" waits for someone to complete it with its token.');
-  expect(reason).toContain('Task "flaky" has failed once, with Error: no line; its next attempt is due at');
+  expect(reason).toContain(
+    'Task "flaky" has failed once of at most 5 times, with Error: no line; its next attempt is due at',
+  );
   expect(causes.map(({ kind, op }) => `${kind} ${op}`)).toEqual(["backoff flaky", "task busy", "task approval"]);
   const steps = await run.steps();
   expect(steps.map(({ op, kind, status, attempts }) => ({ op, kind, status, attempts }))).toEqual([

@@ -114,7 +114,10 @@ describe("workers.drain", () => {
     const { workerId } = worker;
     await worker.stop();
     const { workers } = fleet.client();
-    await expect(workers.drain(workerId)).rejects.toMatchObject({ code: "worker_not_found" });
+    await expect(workers.drain(workerId)).rejects.toMatchObject({
+      code: "worker_not_running",
+      data: { outcome: "offline" },
+    });
     await expect(workers.drain("nobody")).rejects.toMatchObject({ code: "worker_not_found" });
     await expect(workers.drain("")).rejects.toMatchObject({ code: "invalid_name" });
   });

@@ -2,6 +2,8 @@ import type {
   ErrorRecord,
   ReopenOutcome,
   ReopenParams,
+  RestartOutcome,
+  RestartParams,
   RunStatus,
   TerminateOutcome,
   TerminateRunsParams,
@@ -27,6 +29,16 @@ const REOPEN = callOf<Ref & Pick<ReopenParams, "eventCount" | "event"> & { reado
   p_notify: ({ notify }) => notify,
 });
 
+const RESTART = callOf<RestartParams & { readonly notify: boolean }>("restart_run", {
+  p_namespace: ({ namespace }) => namespace,
+  p_run: ({ runId }) => runId,
+  p_epoch: ({ epoch }) => epoch,
+  p_commit: ({ commit }) => commit,
+  p_type: ({ event }) => eventTypeCode(event.type),
+  p_meta: ({ event }) => (event.meta === undefined ? null : jsonBytes(event.meta)),
+  p_notify: ({ notify }) => notify,
+});
+
 /** What operators do to runs, no matter which worker holds them. */
 export async function terminateRuns(server: Server, params: TerminateRunsParams): Promise<readonly TerminateOutcome[]> {
   const { runs, error } = params;
@@ -37,4 +49,9 @@ export async function reopenRunIfFailed(server: Server, params: ReopenParams): P
   const { run: ref, eventCount, event } = params;
   const row = await server.writeOne(REOPEN, { ref, eventCount, event, notify: server.notify });
   return { outcome: row.o_outcome as ReopenOutcome["outcome"], status: row.o_status as RunStatus | null };
+}
+
+export async function restartRunIfHeld(server: Server, params: RestartParams): Promise<RestartOutcome> {
+  const row = await server.writeOne(RESTART, { ...params, notify: server.notify });
+  return { outcome: row.o_outcome as RestartOutcome["outcome"] };
 }

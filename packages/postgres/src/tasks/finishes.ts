@@ -42,7 +42,7 @@ export async function finishTasks(server: Server, params: FinishTasksParams): Pr
   return { outcomes: letters.map((letter) => OUTCOMES[letter] as FinishOutcome), now: row.o_now as number };
 }
 
-const BY = { holder: "h", token: "t", expiry: "e" } as const;
+const BY = { holder: "h", token: "t", expiry: "e", order: "o" } as const;
 const RESULTS = { completed: "c", failed: "f", retry: "r", release: "l", died: "d", external: "x" } as const;
 
 const OUTCOMES: Readonly<Record<string, FinishOutcome>> = {

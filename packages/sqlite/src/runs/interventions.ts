@@ -3,6 +3,8 @@ import {
   judgeReopening,
   type ReopenOutcome,
   type ReopenParams,
+  type RestartOutcome,
+  type RestartParams,
   renewedDeadline,
   type TerminateOutcome,
   type TerminateRunsParams,
@@ -15,14 +17,17 @@ import { forgetEnd, owing } from "../debts/debt-state.ts";
 import { appendEvent, lastEventAt } from "../histories.ts";
 import { dropTasks } from "../tasks/task-state.ts";
 import { endRun } from "./ends.ts";
+import { appendNote } from "./parking.ts";
 import {
   announceIfDue,
   announceTaken,
   findState,
   forgetDeaths,
+  giveBack,
   newestKey,
   raiseEpoch,
   type StateRow,
+  stateOf,
 } from "./run-state.ts";
 
 const SELECT_START = "select id, timeout_ms as timeoutMs from holdfast_run_starts where run_key = ?";
@@ -51,6 +56,16 @@ export function terminate(call: Call, row: StateRow, error: ErrorRecord): number
   raiseEpoch(call, row);
   dropTasks(call, row.runId);
   return endRun(call, row, { status: "terminated", output: null, error, lastEventAt: lastEventAt(call, row.runKey) });
+}
+
+export function restartRunIfHeld(call: Call, params: RestartParams): RestartOutcome {
+  const row = stateOf(call, params.namespace, params.runId);
+  if (!row) return { outcome: "not_found" };
+  if (row.heldBy === null || row.epoch !== params.epoch || row.commit !== params.commit) return { outcome: "moved" };
+  announceTaken(call, row);
+  giveBack(call, row);
+  appendNote(call, row.runKey, params.event);
+  return { outcome: "restarted" };
 }
 
 export function reopenRunIfFailed(call: Call, params: ReopenParams): ReopenOutcome {

@@ -33,6 +33,8 @@ export function lookAtQueuesCall(_world: World, dice: Dice): Call {
   const key = dice.chance(0.5) ? { key: dice.of("k", "l", "") } : {};
   const queue = dice.chance(0.5) ? { queue: dice.of("default", "slow", "none") } : {};
   const namespace = dice.of("default", "default", "other");
+  if (dice.chance(0.5))
+    return { method: "queues.backlog", params: { namespace, atMost: 1_000, lateMs: dice.of(0, 5, 500) } };
   return { method: "queues.list", params: { namespace, ...queue, ...key, holdersMax: dice.of(1, 100) } };
 }
 

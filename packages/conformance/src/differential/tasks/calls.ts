@@ -67,7 +67,7 @@ export function finishTasksCall(world: World, dice: Dice): Call | undefined {
   const tasks = [someTask(world, dice), ...(dice.chance(0.3) ? [someTask(world, dice)] : [])];
   const finishes = tasks.flatMap((task): FinishTask[] => {
     if (!task) return [];
-    const by = someFinisher(world, dice, task);
+    const by = dice.chance(0.1) ? ({ type: "order" } as const) : someFinisher(world, dice, task);
     return [{ ...someHold(task, dice), by, result: someResult(dice, task, by.type, world.now) }];
   });
   return finishes.length === 0 ? undefined : { method: "tasks.finish", params: { finishes: distinct(finishes) } };

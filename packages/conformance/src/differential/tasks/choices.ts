@@ -53,7 +53,11 @@ export function randomTask(world: World, dice: Dice, run: Run, seq: number): New
 }
 
 /** Whoever may end the attempt, or nearly; `expiry` is left to those that time has passed for. */
-export function someFinisher(world: World, dice: Dice, task: Task): Exclude<TaskFinisher, { type: "expiry" }> {
+export function someFinisher(
+  world: World,
+  dice: Dice,
+  task: Task,
+): Exclude<TaskFinisher, { type: "expiry" | "order" }> {
   if (task.heldBy !== null && dice.chance(0.7)) return { type: "holder", workerId: task.heldBy };
   if (dice.chance(0.15)) return { type: "holder", workerId: someWorkerId(world, dice) };
   return { type: "token", secret: dice.chance(0.9) ? task.secret : secretOf(7_777), finishId: world.newFinishId() };

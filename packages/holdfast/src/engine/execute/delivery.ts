@@ -1,4 +1,5 @@
 import { type EventDraft, eventRole } from "../../model/event.ts";
+import { isOperatorNote } from "../../model/operator-notes.ts";
 import type { Machine } from "../../replay/machine.ts";
 import { withAddress } from "../children/send-message.ts";
 import type { StepBoard } from "../steps/step-board.ts";
@@ -33,7 +34,7 @@ export function deliverNext(delivery: Delivery, now: number): boolean {
     const draft = next.trace === undefined ? next : untraced(delivery, next);
     if (draft.type === "cancel_requested" || draft.type === "deadline_reached") steps.noteUnderWay();
     if (draft.type === "cancel_requested") endPause(machine, draft, now);
-    if (draft.type === "pause_requested" || draft.type === "run_resumed") takeOrder(machine, draft, now);
+    if (draft.number !== undefined && isOperatorNote(draft)) takeOrder(machine, draft, now);
     else if (draft.type === "update_accepted") {
       const accepted = decideUpdate(delivery, draft, now);
       if (accepted && machine.deliverLive(accepted, now)) return true;

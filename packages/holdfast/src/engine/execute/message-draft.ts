@@ -28,15 +28,16 @@ export function isResultDraft({ taskSeq, endOf, lockSeq }: QueuedDraft): boolean
   return taskSeq !== undefined || endOf !== undefined || lockSeq !== undefined;
 }
 
+const NOTES = { pause: "pause_requested", resume: "run_resumed", note: "run_noted" } as const;
+
 /** The event that a message from the inbox becomes in history. */
 export function messageDraft(message: Message): QueuedDraft {
   const { messageId, number, payload } = message;
   if (message.kind === "cancel") {
     return { type: "cancel_requested", op: null, meta: { messageId, ...senderOf(message) }, number };
   }
-  if (message.kind === "pause" || message.kind === "resume") {
-    const type = message.kind === "pause" ? "pause_requested" : "run_resumed";
-    return { type, op: null, meta: { messageId, ...senderOf(message) }, number };
+  if (message.kind === "pause" || message.kind === "resume" || message.kind === "note") {
+    return { type: NOTES[message.kind], op: null, meta: { messageId, ...senderOf(message) }, number };
   }
   if (isTaskResult(message.kind)) return taskDraft(message);
   if (isRunEnd(message.kind)) return runEndDraft(message);

@@ -18,9 +18,10 @@ export function pauseTransition(pausing: EventMeta): Transition {
   return { type: "park", error: pausedError(whoOf(pausing)), paused: true, unlessBehind: true };
 }
 
-/** Records what a person wants, unless it is so already. */
+/** Records what a person wants, unless it is so already, and what others have noted about the run. */
 export function takeOrder(machine: Machine, draft: EventDraft, now: number): void {
-  const wanted = draft.type === "pause_requested" ? !machine.pausing : machine.pausing;
+  const changes = draft.type === "pause_requested" ? !machine.pausing : machine.pausing;
+  const wanted = draft.type === "run_noted" || changes;
   if (wanted) machine.noteRun({ type: draft.type, op: null, ...(draft.meta ? { meta: draft.meta } : {}) }, now);
 }
 

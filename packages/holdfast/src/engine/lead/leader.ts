@@ -1,5 +1,5 @@
 /**
- * The leader: the one worker of a store that fires schedules, and deletes runs that are not kept any longer. Who leads is decided by the store, with registrations and heartbeats;
+ * The leader: the one worker of a store that fires schedules, deletes runs that are not kept any longer, and keeps watch where nobody else does. Who leads is decided by the store, with registrations and heartbeats;
  * being replaced, or leading beside another one for a while, changes nothing but who does the work (S1).
  *
  * It makes a pass when the first schedule is due, when one has changed (hint), when a run has ended that a buffered time waits for
@@ -9,6 +9,7 @@ import { EarliestTimer } from "../../calls/earliest-timer.ts";
 import { isTransient, lockedMs } from "../../calls/store-retry.ts";
 import type { Hint } from "../../ports/notifier.ts";
 import type { LeaderOutlook, ScheduleOutlook } from "../../ports/store.ts";
+import type { Watchdog } from "../watchdog/watchdog.ts";
 import { RetentionDuty } from "./retention-duty.ts";
 import { passSchedules, type SchedulePassParams } from "./schedule-pass.ts";
 
@@ -24,6 +25,8 @@ export interface LeaderParams extends SchedulePassParams {
   readonly beat: () => void;
   /** Whether this worker may lead. */
   readonly coordinates: boolean;
+  /** Told who leads; undefined if this worker has none. */
+  readonly watchdog?: Watchdog | undefined;
 }
 
 export class Leader {
@@ -50,6 +53,7 @@ export class Leader {
   start(): void {
     this.#running = true;
     this.#retention.start();
+    this.#params.watchdog?.start();
     if (this.#leading) void this.#look();
   }
 
@@ -57,11 +61,13 @@ export class Leader {
     this.#running = false;
     this.#timer.cancel();
     this.#retention.stop();
+    this.#params.watchdog?.stop();
   }
 
   /** What the store has said: undefined if another worker leads, or none. */
   told(outlook: LeaderOutlook | undefined): void {
     this.#retention.told(outlook?.retains ?? false);
+    this.#params.watchdog?.told(outlook !== undefined);
     const began = outlook !== undefined && !this.#leading;
     this.#leading = outlook !== undefined;
     if (outlook === undefined) {

@@ -67,6 +67,8 @@ export class Registration {
 function aboutOf({ environment }: PortsBundle, options: ResolvedWorkerOptions): WorkerAbout {
   const { concurrency, taskConcurrency, cacheSize, leaseMs, drainTimeoutMs, coordinate, handleSignals } = options;
   const pool = options.pool ? { processes: options.pool.processes } : {};
+  const { watchdog } = options;
+  const watching = watchdog && !watchdog.standard ? { watchdogRules: watchdog.rules.length } : {};
   const shown = {
     concurrency,
     taskConcurrency,
@@ -76,6 +78,7 @@ function aboutOf({ environment }: PortsBundle, options: ResolvedWorkerOptions): 
     coordinate,
     handleSignals,
     ...pool,
+    ...watching,
   };
   return { ...environment?.about?.(), options: shown };
 }

@@ -25,6 +25,12 @@ import { formatDuration } from "../../model/duration.ts";
 import { valueFault } from "../../model/names.ts";
 import type { AnyTask } from "../../replay/ops/task-options.ts";
 import { isPool, type ResolvedPoolOptions, resolvePool, type TaskPoolOptions } from "../pool/pool-options.ts";
+import {
+  isWatchdog,
+  type ResolvedWatchdog,
+  resolveWatchdog,
+  type WatchdogOptions,
+} from "../watchdog/watchdog-options.ts";
 import { isVerifyReplay, type VerifyReplayOptions } from "./verify-replay.ts";
 
 /** Options of `hf.worker`. */
@@ -109,6 +115,13 @@ export interface WorkerOptions<S extends string = string> {
    */
   readonly coordinate?: boolean;
   /**
+   * Looks for what is wrong in the namespace, and does what its rules say about it. One of the workers with rules keeps watch. `false`: this
+   * worker does not, whatever happens.
+   * @defaultValue while no worker of the namespace has rules, the leader reports sick workers, a slow store, backlogs, crash loops and versions without
+   * workers in its log, once a minute
+   */
+  readonly watchdog?: false | WatchdogOptions<S>;
+  /**
    * Limits that rarely need to change.
    * @defaultValue see `WorkerTuning`
    */
@@ -181,6 +194,7 @@ export interface ResolvedWorkerOptions {
   readonly drainTimeoutMs: number;
   readonly verifyReplay: VerifyReplayOptions | undefined;
   readonly coordinate: boolean;
+  readonly watchdog: ResolvedWatchdog | undefined;
   readonly tuning: WorkerTuning;
 }
 
@@ -247,6 +261,7 @@ const WORKER_OPTIONS: OptionChecks<WorkerOptions> = {
   drainTimeout: isDuration,
   verifyReplay: isVerifyReplay,
   coordinate: isBoolean,
+  watchdog: isWatchdog,
   tuning: optionsOf<WorkerTuning>({
     flushesInFlightMax: isPositive,
     runsPerFlushMax: isPositive,
@@ -295,10 +310,18 @@ function labelRecord(labels: WorkerOptions["labels"] = {}): Readonly<Record<stri
     : (labels as Readonly<Record<string, string>>);
 }
 
+/** A worker that may not lead keeps no watch either. */
+function watchdogOf({ watchdog, coordinate }: WorkerOptions, standard: boolean): ResolvedWatchdog | undefined {
+  if (coordinate !== false) return resolveWatchdog(watchdog, standard);
+  if (watchdog) throw invalidOption("worker", "watchdog", "is given, but coordinate is false: it would never look");
+  return undefined;
+}
+
 export function resolveWorkerOptions(
   options: WorkerOptions,
   nameless: () => string,
   leaseMsDefault = LEASE_MS_DEFAULT,
+  standardWatchdog = false,
 ): ResolvedWorkerOptions {
   requireOptions(options, WORKER_OPTIONS, "worker");
   const workflows = options.workflows ?? [];
@@ -328,6 +351,7 @@ export function resolveWorkerOptions(
     drainTimeoutMs: requireDuration(options.drainTimeout ?? "30s", "worker", "drainTimeout"),
     verifyReplay: options.verifyReplay,
     coordinate: options.coordinate ?? true,
+    watchdog: watchdogOf(options, standardWatchdog),
     tuning: withDefaults(DEFAULT_TUNING, options.tuning),
   };
 }

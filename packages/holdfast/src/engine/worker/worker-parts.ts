@@ -30,6 +30,7 @@ import { Sweeper } from "../lease/sweeper.ts";
 import { WorkerQueries } from "../queries/worker-queries.ts";
 import type { LocalTasks } from "../tasks/local-tasks.ts";
 import { WorkerTasks } from "../tasks/worker-tasks.ts";
+import { Watchdog, type WatchdogParams } from "../watchdog/watchdog.ts";
 import { RateCounter } from "./rate-counter.ts";
 import { ReplayCheck } from "./replay-check.ts";
 import { reportLeaving } from "./report-leaving.ts";
@@ -44,6 +45,8 @@ export interface WorkerPartsParams {
   readonly life: Lifetime;
   /** Pays what the runs of this worker come to owe to others. */
   readonly payer: Payer;
+  /** The circles of runs that a run is in, or that it waits for. */
+  readonly circlesOf: WatchdogParams["circlesOf"];
 }
 
 /** What the parts ask and tell the worker itself. */
@@ -198,7 +201,14 @@ export class WorkerParts {
       coordinates: options.coordinate,
       beat: () => this.lease.report(),
       onOwing: (run) => payer.note(run),
+      watchdog: this.#makeWatchdog(),
     });
+  }
+
+  #makeWatchdog(): Watchdog | undefined {
+    const { options } = this.#params;
+    if (!options.watchdog) return undefined;
+    return new Watchdog({ ...this.#params, options: options.watchdog, workerId: () => this.lease.workerId });
   }
 
   #makeLease(): Lease {

@@ -107,6 +107,11 @@ export class Worker {
     return this.#state === "running" && this.#parts.lease.workerId !== "";
   }
 
+  /** Whether it was started, and has left since: it drains, or has stopped. */
+  get left(): boolean {
+    return this.#starts > 0 && (this.#state === "stopped" || this.#state === "draining");
+  }
+
   /** What it can run. */
   get workflows(): readonly AnyWorkflow[] {
     return this.#parts.registry.all;

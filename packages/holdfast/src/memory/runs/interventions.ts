@@ -1,10 +1,18 @@
 import { judgeReopening, renewedDeadline } from "../../model/decisions/reopening.ts";
 import type { ErrorRecord } from "../../model/error-record.ts";
 import { isClosed } from "../../model/run.ts";
-import type { ReopenOutcome, ReopenParams, TerminateOutcome, TerminateRunsParams } from "../../ports/store.ts";
+import type {
+  ReopenOutcome,
+  ReopenParams,
+  RestartOutcome,
+  RestartParams,
+  TerminateOutcome,
+  TerminateRunsParams,
+} from "../../ports/store.ts";
 import { forgetEnd, owing } from "../debts/debt-state.ts";
-import { findRun, type MemoryState, type RunRecord, setAvailable } from "../state.ts";
+import { findRun, type MemoryState, type RunRecord, runIn, setAvailable } from "../state.ts";
 import { dropTasks } from "../tasks/task-state.ts";
+import { giveBack } from "../workers.ts";
 import { endRun } from "./ends.ts";
 import { appendNote } from "./parking.ts";
 
@@ -42,6 +50,17 @@ export function reopenRunIfFailed(state: MemoryState, params: ReopenParams, now:
   if (row.deadlineAt !== null) state.deadlines.add(row.runId);
   setAvailable(state, row, now, now);
   return { outcome: "reopened", status: row.status };
+}
+
+export function restartRunIfHeld(state: MemoryState, params: RestartParams, now: number): RestartOutcome {
+  const row = runIn(state, params.namespace, params.runId);
+  if (!row) return { outcome: "not_found" };
+  const { heldBy, epoch, commit, runId } = row;
+  if (heldBy === null || epoch !== params.epoch || commit !== params.commit) return { outcome: "moved" };
+  state.hints.push({ type: "taken", runId, workerId: heldBy });
+  giveBack(state, row, now);
+  appendNote(state, row, params.event, now);
+  return { outcome: "restarted" };
 }
 
 /** Ends a run from outside, and notifies its holder. */

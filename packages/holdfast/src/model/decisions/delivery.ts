@@ -23,9 +23,9 @@ export function judgeDelivery(
   if (isKnown()) return "duplicate";
   if (run.closed) return "closed";
   // Nobody would read it: whoever pauses or resumes a parked run changes its row.
-  if (run.parked && (kind === "pause" || kind === "resume")) return "parked";
+  if (run.parked && (kind === "pause" || kind === "resume" || kind === "note")) return "parked";
   // Its sender may have been answered long ago, and others have changed the run since.
-  if (run.moved && (kind === "pause" || kind === "resume")) return "moved";
+  if (run.moved) return "moved";
   // A run that is too busy to read can still be canceled, and get what it has asked for.
   if ((kind === "signal" || kind === "update") && run.delivered - run.consumed >= inboxMax) return "full";
   return "delivered";

@@ -59,11 +59,12 @@ export interface FencedTask {
   readonly finishId: string | null;
 }
 
-/** Who says that an attempt has ended: the worker that holds it, someone with its token, or time. */
+/** Who says that an attempt has ended: the worker that holds it, someone with its token, time, or somebody who gives the attempt of a worker up. */
 export type TaskFinisher =
   | { readonly type: "holder"; readonly workerId: string }
   | { readonly type: "token"; readonly secret: string; readonly finishId: string }
-  | { readonly type: "expiry" };
+  | { readonly type: "expiry" }
+  | { readonly type: "order" };
 
 /**
  * Whether an attempt ends by this call. `again`: an earlier call with the same id has ended it (only for tokens; a worker may
@@ -86,6 +87,8 @@ export function judgeFinish(
       return task.status === "held" || task.status === "external" ? "finish" : "lost";
     case "expiry":
       return isExpired(task, now) ? "finish" : "lost";
+    case "order":
+      return task.status === "held" ? "finish" : "lost";
   }
 }
 

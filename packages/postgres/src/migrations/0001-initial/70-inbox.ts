@@ -88,8 +88,8 @@ begin
              and (select 1 from runs n where n.run_id = l.next limit 1) is null as gone,
            is_run_end(p_kind[l.i]) as run_end,
            -- Nobody would read it, or its sender may have been answered long ago, and others have changed the run since.
-           p_kind[l.i] in ('pause', 'resume') and (l.status = 'parked'
-             or p_epoch[l.i] is not null and (p_epoch[l.i] <> l.epoch or p_run[l.i] is distinct from l.run_id)) as too_late,
+           p_kind[l.i] in ('pause', 'resume', 'note') and l.status = 'parked' as unread,
+           p_epoch[l.i] is not null and (p_epoch[l.i] <> l.epoch or p_run[l.i] is distinct from l.run_id) as moved,
            -- A run id alone gives no access to a run of another namespace.
            s.namespace <> p_namespace[l.i] as foreign_run,
            row_number() over (partition by s.chain_id, p_message[l.i], is_run_end(p_kind[l.i]), s.namespace <> p_namespace[l.i] order by l.i) as copy,
@@ -98,14 +98,15 @@ begin
            as l(i, run_id, place, status, held_by, next, closed, delivered, consumed, epoch, take)
      cross join lateral (select b.chain_id, b.namespace from run_starts b where b.run_id = l.run_id limit 1) s
   ), ranked as materialized (
-    select k.*, row_number() over (partition by k.run_id, k.closed or not k.run_end and (k.dup or k.copy > 1) or k.foreign_run or k.too_late order by k.i) as rank
+    select k.*, row_number() over (partition by k.run_id, k.closed or not k.run_end and (k.dup or k.copy > 1) or k.foreign_run or k.unread or k.moved order by k.i) as rank
       from known k
   ), judged as materialized (
     select r.*, case when r.gone or r.foreign_run then 'not_found'
                      when not r.run_end and (r.dup or r.copy > 1) then 'duplicate'
                      when r.status = 'continued' and not is_result(p_kind[r.i]) then 'busy'
                      when r.closed then 'closed'
-                     when r.too_late then case when r.status = 'parked' then 'parked' else 'moved' end
+                     when r.unread then 'parked'
+                     when r.moved then 'moved'
                      when p_kind[r.i] in ('signal', 'update') and r.delivered - r.consumed + r.rank > p_inbox_max then 'full'
                      else 'delivered' end as outcome
       from ranked r

@@ -73,7 +73,7 @@ begin
         when k.by = 't' and k.epoch > p_epoch[k.i] and k.finish_id = p_finish[k.i] then 'd'
         when k.epoch <> p_epoch[k.i] or k.status = 'dead' then 'l'
         when k.by = 'h' and k.held_by = p_worker[k.i] or k.by = 't' and k.status in ('held', 'external')
-             or k.by = 'e' and k.expires_at <= o_now then case when k.closed then 'c' else 'f' end
+             or k.by = 'e' and k.expires_at <= o_now or k.by = 'o' and k.status = 'held' then case when k.closed then 'c' else 'f' end
         else 'l' end::"char" as outcome
       from known k
   ), numbered as materialized (

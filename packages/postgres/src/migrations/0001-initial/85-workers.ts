@@ -83,6 +83,27 @@ begin
   o_hints := send_hints(due_lines(v_mine, v_now), p_notify);
 end $$;
 
+-- Takes a run from whoever holds it, unless something was recorded since the caller looked.
+create function restart_run(
+  p_namespace text, p_run uuid, p_epoch int, p_commit int, p_type smallint, p_meta bytea, p_notify boolean, out o_outcome text, out o_hints text)
+language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
+set plan_cache_mode = force_generic_plan as $$
+declare v_now bigint; r record;
+begin
+  if (select 1 from run_starts s where s.run_id = p_run and s.namespace = p_namespace) is null then
+    o_outcome := 'not_found';
+    return;
+  end if;
+  select x.epoch, x.commit_no, x.held_by into r from runs x where x.run_id = p_run for no key update skip locked;
+  if not found then o_outcome := 'busy'; return; end if;
+  if r.held_by is null or r.epoch <> p_epoch or r.commit_no <> p_commit then o_outcome := 'moved'; return; end if;
+  v_now := now_ms();
+  perform give_back(array[p_run], v_now);
+  perform append_note(p_run, p_type, p_meta, v_now);
+  o_outcome := 'restarted';
+  o_hints := send_hints(hint_lines('t', array[r.held_by::text], array[p_run]) || due_lines(array[p_run], v_now), p_notify);
+end $$;
+
 create function stop_worker(p_namespace text, p_worker uuid, p_notify boolean, out o_hints text)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$

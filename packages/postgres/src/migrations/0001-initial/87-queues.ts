@@ -66,6 +66,39 @@ begin
   o_hints := send_hints(v_lines, p_notify);
 end $$;
 
+-- What is due and not in progress: a row for each lane, and one for its suspects. What is in line for a place is left out.
+create function read_backlog(p_namespace text, p_at_most int, p_late bigint)
+returns table (now bigint, queue text, name text, version text, requires text[], waiting int, oldest bigint, suspect boolean, late int, timer bigint)
+language plpgsql stable security definer set search_path from current set enable_seqscan = off set jit = off
+set plan_cache_mode = force_generic_plan as $$
+#variable_conflict use_column
+declare v_now bigint := now_ms();
+begin
+  return query
+    select v_now, n.queue, n.workflow, n.version, null::text[], d.n, d.at, k.suspect, d.late, d.timer
+      from lanes n cross join unnest(array[false, true]) as k(suspect)
+     cross join lateral (
+       select count(*)::int as n, min(x.available_at) as at,
+              (count(*) filter (where x.status = 'sleeping' and x.available_at <= v_now - p_late))::int as late,
+              min(x.available_at) filter (where x.status = 'sleeping') as timer
+         from (select r.available_at, r.status from runs r
+                where r.lane_id = n.lane_id and r.suspect = k.suspect and r.available_at <= v_now
+                  and (n.limited_id is null or r.waiting_for is null or r.waiting_for[1] not like 'queue:%#05')
+                order by r.available_at limit p_at_most) x) d
+     where n.namespace = p_namespace and d.n > 0
+    union all
+    select v_now, n.queue, n.name, null, n.requires, d.n, d.at, k.suspect, 0, null::bigint
+      from task_lanes n cross join unnest(array[false, true]) as k(suspect)
+     cross join lateral (
+       select count(*)::int as n, min(x.available_at) as at
+         from (select t.available_at from tasks t
+                where t.lane_id = n.lane_id and t.suspect = k.suspect and t.available_at <= v_now
+                order by t.available_at limit p_at_most) x) d
+     where n.namespace = p_namespace and d.n > 0
+    union all
+    select v_now, null, null, null, null, 0, 0::bigint, false, 0, null::bigint;
+end $$;
+
 -- One row for each queue and kind. p_key: only what has that key.
 create function list_queues(p_namespace text, p_queue text, p_key text, p_holders int)
 returns table (queue text, kind text, limits jsonb, waiting bigint, running bigint, oldest bigint, per_second double precision, holders json)

@@ -1,0 +1,135 @@
+/**
+ * Posts alerts to a webhook, one after the other, beside everything else: a webhook that hangs delays other alerts, and nothing but those.
+ * An alert whose post fails is posted again, a few times; what stays unsent when the worker stops is found, and alerted, by whoever
+ * takes the watch over. So a receiver may get an alert more than once.
+ */
+import { createHmac } from "node:crypto";
+import { shownUrl } from "../../errors/shown-url.ts";
+import type { Clock, Timer } from "../../ports/clock.ts";
+import type { Logger } from "../../ports/logger.ts";
+import type { Telemetry } from "../../ports/telemetry.ts";
+import type { Webhooks } from "../../ports/webhooks.ts";
+import type { Alert, WebhookOptions } from "./watchdog-options.ts";
+
+/** How long one post may take. */
+export const POST_MS = 10_000;
+/** How often an alert is posted at most, and how long to wait after the first failure: twice as long after each other one. */
+export const POSTS_MAX = 5;
+const PAUSE_MS = 1_000;
+/** So many alerts wait at most; those that come then are dropped, and logged. */
+export const WAITING_MAX = 100;
+
+export interface AlertPostParams {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly telemetry?: Telemetry | undefined;
+  readonly webhooks: Webhooks;
+}
+
+export class AlertPost {
+  readonly #params: AlertPostParams;
+  readonly #webhook: WebhookOptions;
+  readonly #waiting: Alert[] = [];
+  #posting = false;
+  #stop: AbortController | undefined;
+
+  constructor(params: AlertPostParams, webhook: WebhookOptions) {
+    this.#params = params;
+    this.#webhook = webhook;
+  }
+
+  push(alert: Alert): void {
+    if (this.#waiting.length >= WAITING_MAX) {
+      this.#params.log.warn({ alert: alert.text }, "an alert is dropped: too many wait for the webhook");
+      this.#count("dropped");
+      return;
+    }
+    this.#waiting.push(alert);
+    if (!this.#posting) void this.#postAll();
+  }
+
+  stop(): void {
+    this.#waiting.length = 0;
+    this.#stop?.abort();
+  }
+
+  async #postAll(): Promise<void> {
+    this.#posting = true;
+    const stop = new AbortController();
+    this.#stop = stop;
+    for (let alert = this.#waiting[0]; alert && !stop.signal.aborted; alert = this.#waiting[0]) {
+      const outcome = await this.#post(alert, stop.signal);
+      this.#waiting.shift();
+      if (outcome !== undefined) this.#count(outcome);
+    }
+    this.#posting = false;
+  }
+
+  /** Undefined if it was stopped. */
+  async #post(alert: Alert, stop: AbortSignal): Promise<"sent" | "failed" | undefined> {
+    const { log } = this.#params;
+    const { url } = this.#webhook;
+    for (let posts = 1; ; posts++) {
+      const fault = await this.#try(alert, stop);
+      if (stop.aborted) return undefined;
+      if (fault === undefined) return "sent";
+      const about = { webhook: shownUrl(url), alert: alert.text, error: fault.text };
+      if (fault.final || posts >= POSTS_MAX) {
+        log.error({ ...about, posts }, "an alert could not be sent");
+        return "failed";
+      }
+      log.warn(about, "an alert was not sent; trying again");
+      await this.#pause(PAUSE_MS * 2 ** (posts - 1), stop);
+    }
+  }
+
+  /** What went wrong; undefined if nothing has. `final`: another post would change nothing. */
+  async #try(alert: Alert, stop: AbortSignal): Promise<{ readonly text: string; readonly final: boolean } | undefined> {
+    const { clock, webhooks } = this.#params;
+    const { url, secret } = this.#webhook;
+    const body = JSON.stringify(alert);
+    const signature = createHmac("sha256", secret).update(body).digest("hex");
+    const headers = { "content-type": "application/json", "x-holdfast-signature": `sha256=${signature}` };
+    const limit = new AbortController();
+    const timer = passive(clock.setTimer(POST_MS, () => limit.abort(new Error(`no answer within ${POST_MS} ms`))));
+    const cut = (): void => limit.abort(stop.reason);
+    stop.addEventListener("abort", cut);
+    try {
+      const over = new Promise<never>((_, reject) => {
+        limit.signal.addEventListener("abort", () => reject(limit.signal.reason));
+      });
+      // Also if whoever posts does not look at the signal.
+      const answer = webhooks.post({ url, headers, body, signal: limit.signal });
+      const { status } = await Promise.race([answer, over]);
+      if (status >= 200 && status < 300) return undefined;
+      if (status >= 300 && status < 400)
+        return { text: `it redirects (${status}), which is not followed`, final: true };
+      return { text: `it answered ${status}`, final: status < 500 && status !== 408 && status !== 429 };
+    } catch (error) {
+      return { text: error instanceof Error ? error.message : String(error), final: false };
+    } finally {
+      timer.cancel();
+      stop.removeEventListener("abort", cut);
+    }
+  }
+
+  #pause(ms: number, stop: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = passive(this.#params.clock.setTimer(ms, resolve));
+      stop.addEventListener("abort", () => {
+        timer.cancel();
+        resolve();
+      });
+    });
+  }
+
+  #count(outcome: string): void {
+    this.#params.telemetry?.count("alerts", 1, { outcome });
+  }
+}
+
+function passive(timer: Timer): Timer {
+  timer.unref?.();
+  timer.follow?.();
+  return timer;
+}

@@ -1,0 +1,237 @@
+import { task, workflow } from "holdfast";
+import { describe, expect, test } from "vitest";
+import { HoldfastError } from "../../src/errors/holdfast-error.ts";
+import { Gate } from "../lab/harness.ts";
+import { stuck, stuckTask, watched } from "./watched.ts";
+
+describe("stalled_run", () => {
+  test("is found when its worker records nothing for long enough, and comes right with the next record", async () => {
+    const { fleet, client, alerts, told } = await watched([{ detect: "stalled_run", after: "2m", action: "alert" }]);
+    const { definition, gate } = stuck();
+    await fleet.worker({ workflows: [definition], name: "busy" });
+    const run = await client.start(definition, undefined, { id: "r" });
+    await fleet.clock.advance("90s");
+    expect(alerts).toEqual([]);
+    await fleet.clock.advance("1m");
+    expect(alerts).toMatchObject([
+      {
+        state: "firing",
+        detect: "stalled_run",
+        namespace: "default",
+        run: { id: "r", workflow: "stuck" },
+        worker: "busy",
+      },
+    ]);
+    expect(alerts[0]?.text).toMatch(/^Worker busy has held run "r" \(stuck\) for 2m\S* without recording anything\.$/);
+    gate.open();
+    await fleet.result(run);
+    await fleet.clock.advance("20s");
+    expect(told()).toEqual(["firing stalled_run", "resolved stalled_run"]);
+    expect(new Set(alerts.map(({ id }) => id)).size).toBe(1);
+  });
+
+  test("is not found while it makes progress, sleeps, or is of another workflow", async () => {
+    const rule = { detect: "stalled_run", after: "1m", action: "alert" } as const;
+    const { fleet, client, alerts } = await watched([{ ...rule, workflow: "steps" }]);
+    const pause = (): Promise<void> => new Promise((resolve) => void fleet.clock.setTimer(30_000, resolve));
+    const steps = workflow("steps", async (ctx) => {
+      for (let i = 0; i < 10; i++) await ctx.step("work", pause);
+      await ctx.sleep("nap", "1h");
+    });
+    const { definition } = stuck();
+    await fleet.worker({ workflows: [steps, definition] });
+    await client.start(steps, undefined, { id: "busy" });
+    await client.start(definition, undefined, { id: "other" });
+    await fleet.clock.advance("30m");
+    expect(alerts).toEqual([]);
+  });
+});
+
+describe("stalled_task", () => {
+  test("is found when an attempt takes too long and does not report", async () => {
+    const { fleet, client, alerts } = await watched([{ detect: "stalled_task", after: "2m", action: "alert" }]);
+    const { send, mails } = stuckTask();
+    await fleet.worker({ workflows: [mails], tasks: [send] });
+    await client.start(mails, undefined, { id: "r" });
+    await fleet.clock.advance("110s");
+    expect(alerts).toEqual([]);
+    await fleet.clock.advance("40s");
+    expect(alerts).toMatchObject([{ detect: "stalled_task", op: "send", run: { id: "r" }, queue: "default" }]);
+    expect(alerts[0]?.text).toMatch(/^Attempt 1 of task "send" \(send\) of run "r" has been running for 2m/);
+  });
+
+  test("is not found while the attempt reports something new", async () => {
+    const { fleet, client, alerts } = await watched([{ detect: "stalled_task", after: "2m", action: "alert" }]);
+    const slow = task("slow", async (_input: undefined, t) => {
+      for (let i = 0; i < 20; i++) {
+        t.heartbeat(i);
+        await new Promise<void>((resolve) => void fleet.clock.setTimer(20_000, resolve));
+      }
+    });
+    const waits = workflow("waits", (ctx) => ctx.task(slow, undefined));
+    await fleet.worker({ workflows: [waits], tasks: [slow] });
+    const run = await client.start(waits);
+    await fleet.clock.advance("6m");
+    expect(alerts).toEqual([]);
+    await fleet.result(run);
+  });
+});
+
+describe("circle", () => {
+  test("is found when runs wait for each other, and not when one only waits for another", async () => {
+    const { fleet, client, alerts } = await watched([{ detect: "circle", after: "1m", action: "alert" }]);
+    const gate = new Gate();
+    const crossing = workflow("crossing", (ctx, names: readonly [string, string]) =>
+      ctx.withLock(names[0], () =>
+        (async () => {
+          await ctx.sleep("nap", "1s");
+          return ctx.withLock(names[1], async () => {});
+        })(),
+      ),
+    );
+    const holding = workflow("holding", (ctx) => ctx.withLock("c", () => ctx.step("hold", () => gate.opened)));
+    const waiting = workflow("waiting", (ctx) => ctx.withLock("c", async () => {}));
+    await fleet.worker({ workflows: [crossing, holding, waiting] });
+    await client.start(holding, undefined, { id: "h" });
+    await fleet.clock.settle();
+    await client.start(waiting, undefined, { id: "w" });
+    await fleet.clock.advance("3m");
+    expect(alerts).toEqual([]);
+    const x = await client.start(crossing, ["a", "b"], { id: "x" });
+    await client.start(crossing, ["b", "a"], { id: "y" });
+    await fleet.clock.advance("2m");
+    expect(alerts).toMatchObject([{ detect: "circle", circle: expect.arrayContaining(["x", "y"]) }]);
+    expect(alerts[0]?.text).toMatch(/wait for each other in a circle; none of them ends on its own\.$/);
+    gate.open();
+    await x.cancel();
+    await fleet.clock.advance("1m");
+    expect(alerts.map(({ state }) => state)).toEqual(["firing", "resolved"]);
+  });
+});
+
+describe("worker", () => {
+  const { definition } = stuck("idle");
+
+  test("is found when it is silent, and again as dead, until it has a successor", async () => {
+    const { fleet, alerts } = await watched([{ detect: "worker", action: "alert" }]);
+    const frozen = await fleet.worker({ workflows: [definition], name: "sick", lease: "30s" });
+    await fleet.clock.advance("1m");
+    expect(alerts).toEqual([]);
+    const row = fleet.store.state.workers.get(frozen.workerId);
+    if (row) row.heartbeatAt = fleet.clock.now() - 40_000;
+    await fleet.clock.advance("1s");
+    if (row) row.heartbeatAt = fleet.clock.now() - 40_000;
+    await fleet.clock.advance("9s");
+    expect(alerts).toMatchObject([{ detect: "worker", worker: "sick", text: expect.stringMatching(/is silent/) }]);
+  });
+
+  test("is not found when it drains or stops by itself", async () => {
+    const { fleet, alerts } = await watched([{ detect: "worker", action: "alert" }]);
+    const one = await fleet.worker({ workflows: [definition], lease: "30s" });
+    await fleet.clock.advance("1m");
+    await fleet.clock.until(one.drain());
+    await fleet.clock.advance("5m");
+    expect(alerts).toEqual([]);
+  });
+});
+
+describe("store", () => {
+  test("is found when it does not answer for long enough, and comes right when it does", async () => {
+    const { fleet, told, alerts } = await watched([{ detect: "store", after: "30s", action: "alert" }]);
+    await fleet.clock.advance("1m");
+    const away = new HoldfastError("store_unavailable", "the connection was refused");
+    fleet.store.fault = (when) => (when === "before" ? away : undefined);
+    await fleet.clock.advance("25s");
+    expect(told()).toEqual([]);
+    await fleet.clock.advance("35s");
+    expect(alerts).toMatchObject([{ text: expect.stringMatching(/^The store has not answered for \d+s: .*refused/) }]);
+    fleet.store.fault = undefined;
+    await fleet.clock.advance("30s");
+    expect(told()).toEqual(["firing store", "resolved store"]);
+  });
+});
+
+describe("backlog", () => {
+  test("is found when something has been due for too long, in its queue, and comes right when it is taken", async () => {
+    const { fleet, client, alerts, told } = await watched([{ detect: "backlog", after: "2m", action: "alert" }]);
+    const job = workflow({ name: "job", queue: "jobs" }, async () => {});
+    await client.start(job);
+    await client.start(job);
+    await fleet.clock.advance("110s");
+    expect(alerts).toEqual([]);
+    await fleet.clock.advance("30s");
+    expect(alerts).toMatchObject([{ detect: "backlog", queue: "jobs" }]);
+    expect(alerts[0]?.text).toMatch(/^2 runs wait in queue "jobs", the oldest for 2m/);
+    await fleet.worker({ workflows: [job] });
+    await fleet.clock.advance("20s");
+    expect(told()).toEqual(["firing backlog", "resolved backlog"]);
+  });
+
+  test("of one workflow is not that of another", async () => {
+    const rule = { detect: "backlog", after: "1m", action: "alert" } as const;
+    const { fleet, client, alerts } = await watched([{ ...rule, workflow: "mine" }]);
+    await client.start("other", undefined);
+    await fleet.clock.advance("5m");
+    expect(alerts).toEqual([]);
+    await client.start("mine", undefined);
+    await fleet.clock.advance("90s");
+    expect(alerts).toMatchObject([{ workflow: "mine", text: expect.stringMatching(/^1 runs of mine wait/) }]);
+  });
+});
+
+describe("crash_loop", () => {
+  test("is found when workers of one name die three times, and not after two", async () => {
+    const { fleet, alerts } = await watched([{ detect: "crash_loop", after: "10m", action: "alert" }]);
+    const { definition } = stuck("idle");
+    const die = async (): Promise<void> => {
+      const { workerId } = await fleet.worker({ workflows: [definition], name: "shop" });
+      const row = fleet.store.state.workers.get(workerId);
+      if (row) Object.assign(row, { status: "offline", died: true, stoppedAt: fleet.clock.now() });
+      await fleet.clock.advance("15s");
+    };
+    await die();
+    await die();
+    expect(alerts).toEqual([]);
+    await die();
+    expect(alerts).toMatchObject([{ worker: "shop", text: "Workers named shop have died 3 times within 10m." }]);
+  });
+
+  test("is found when a run has seen too many deaths", async () => {
+    const { fleet, client, alerts } = await watched([{ detect: "crash_loop", action: "alert" }]);
+    const run = await client.start("poison", undefined);
+    await fleet.clock.advance("20s");
+    expect(alerts).toEqual([]);
+    const row = fleet.store.state.runs.get(run.runId);
+    if (row) row.suspect = true;
+    await fleet.clock.advance("10s");
+    expect(alerts).toMatchObject([{ workflow: "poison", version: "1" }]);
+    expect(alerts[0]?.text).toMatch(/^1 runs of poison@1 in queue "default" have killed their workers repeatedly/);
+  });
+});
+
+describe("unserved_version", () => {
+  test("is found when no live worker offers what is due, and comes right when one does", async () => {
+    const { fleet, client, alerts, told } = await watched([{ detect: "unserved_version", action: "alert" }]);
+    const v2 = workflow({ name: "order", version: "2" }, async () => {});
+    await fleet.worker({ workflows: [workflow({ name: "order", version: "1" }, async () => {})] });
+    await client.start(v2);
+    await fleet.clock.advance("80s");
+    expect(alerts).toMatchObject([{ workflow: "order", version: "2", queue: "default" }]);
+    expect(alerts[0]?.text).toMatch(
+      /^No live worker offers order@2 on queue "default"; 1 run waits, the oldest for 1m/,
+    );
+    await fleet.worker({ workflows: [v2] });
+    await fleet.clock.advance("20s");
+    expect(told()).toEqual(["firing unserved_version", "resolved unserved_version"]);
+  });
+
+  test("is found for a task that no live worker has the labels for", async () => {
+    const { fleet, client, alerts } = await watched([{ detect: "unserved_version", action: "alert" }]);
+    const render = task({ name: "render", requires: ["gpu"] }, async () => {});
+    const draws = workflow("draws", (ctx) => ctx.task(render, undefined));
+    await fleet.worker({ workflows: [draws], tasks: [render] });
+    await client.start(draws);
+    await fleet.clock.advance("90s");
+    expect(alerts).toMatchObject([{ text: expect.stringMatching(/^No live worker with gpu executes task "render"/) }]);
+  });
+});
