@@ -34,6 +34,7 @@ import { checkInput } from "./call-checks.ts";
 import type { ClientCore } from "./client-core.ts";
 import type { DebounceOptions, StartOptions } from "./client-options.ts";
 import type { StartedRun } from "./run-handle.ts";
+import { runMoved } from "./run-moved.ts";
 
 /** Finds a workflow offered by a worker of this process: a start by name gets its schema, queue and version from it. */
 export type KnownWorkflows = (name: string, version: string | undefined) => AnyWorkflow | undefined;
@@ -183,6 +184,7 @@ export function requireStarted(core: ClientCore, { outcome, run }: StartOutcome,
     });
   }
   if (outcome === "exists") {
+    if (run.status === "moved") throw runMoved(run.id, "another store");
     throw new HoldfastError("run_already_exists", `Run "${run.id}" already exists and is ${run.status}.`, {
       data: { id: run.id, runId: run.runId, status: run.status },
     });
