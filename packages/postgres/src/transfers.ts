@@ -43,10 +43,12 @@ const LIST = queryOf<DeparturesParams>(
   "departures",
   (at) => `
     select d.run_id, d.epoch, d.at, d.target, d.rest from ${at}.departures d
-     where d.namespace = $namespace and d.run_id > $after order by d.run_id limit $limit`,
+     where d.namespace = $namespace and d.run_id > $after and ($run::uuid is null or d.run_id = $run::uuid)
+     order by d.run_id limit $limit`,
   {
     namespace: ({ namespace }) => namespace,
     after: ({ after }) => after ?? "00000000-0000-0000-0000-000000000000",
+    run: ({ runId }) => runId ?? null,
     limit: ({ limit }) => limit,
   },
 );

@@ -169,13 +169,8 @@ export function requireRoom({ id, queue, workflow }: NewRun, answer: StartOutcom
   throw new HoldfastError("queue_full", message, { data: { id, queue, workflow } });
 }
 
-/** What the handle of a start knows. */
-export function startedRun({ outcome, run }: StartOutcome): StartedRun {
-  return { runId: run.runId, workflow: run.workflow, created: outcome === "created" };
-}
-
-/** Throws if the run with that id is not the one to be started. */
-export function requireStarted(core: ClientCore, { outcome, run }: StartOutcome, workflow: string): void {
+/** What the handle of a start knows. Throws if the run with that id is not the one to be started. */
+export function requireStarted(core: ClientCore, { outcome, run }: StartOutcome, workflow: string): StartedRun {
   if (outcome === "created") core.ports.telemetry?.count("runs_started", 1, startLabels(run));
   if (run.workflow !== workflow) {
     const message = `The id "${run.id}" belongs to a run of workflow "${run.workflow}", not "${workflow}". Choose another id.`;
@@ -189,6 +184,7 @@ export function requireStarted(core: ClientCore, { outcome, run }: StartOutcome,
       data: { id: run.id, runId: run.runId, status: run.status },
     });
   }
+  return { runId: run.runId, workflow: run.workflow, created: outcome === "created" };
 }
 
 export function isDueAtOnce({ startAt, startDelayMs }: NewRun): boolean {

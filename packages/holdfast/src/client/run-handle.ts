@@ -35,8 +35,8 @@ import { type OperatorOptions, pauseRun, readWho, resumeRun, retryRun, withWho }
 import { lastOfChain, queryRun } from "./queries.ts";
 import { RESULT_OPTIONS, type ResultOptions } from "./result-options.ts";
 import { endOf, type RunFate } from "./result-waiter.ts";
+import { here, movedError } from "./run-moved.ts";
 import { describeRun, type EventView, type RunDescription, viewEvents, wholeHistory } from "./run-view.ts";
-import { movedError } from "./run-moved.ts";
 import { prepareSignal } from "./signals.ts";
 import { foldSteps, type StepView } from "./step-view.ts";
 import { openTasks, withTasks } from "./task-steps.ts";
@@ -316,7 +316,12 @@ export class RunHandle<T = unknown, M extends Offers = Offers> {
     this.#core.requireNoTransaction("fork");
     checkForkOptions(options);
     const checkInput = (input: unknown): Promise<unknown> => checkedInputOf(this.#expected, input);
-    const { run, created } = await forkRun({ core: this.#core, options, read: async () => here(await this.#read()), checkInput });
+    const { run, created } = await forkRun({
+      core: this.#core,
+      options,
+      read: async () => here(await this.#read()),
+      checkInput,
+    });
     const { id, runId, workflow } = run;
     return this.another(this.#core, id, { runId, workflow, created }, this.#expected) as RunHandle<T, M>;
   }
@@ -385,12 +390,6 @@ export class RunHandle<T = unknown, M extends Offers = Offers> {
   #notFound(): HoldfastError {
     return runNotFound(this.id, this.#core.namespace);
   }
-}
-
-/** A run that has moved to another store is reached there. */
-function here(run: Run): Run {
-  if (run.status === "moved") throw movedError(run.id, run.error);
-  return run;
 }
 
 /** The payload is required unless the signal may be sent without one. */

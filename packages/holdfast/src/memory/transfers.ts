@@ -49,8 +49,11 @@ export function departRunIfIdle(state: MemoryState, params: DepartParams, now: n
   return { outcome: "departed", rest };
 }
 
-export function listDepartures(state: MemoryState, { namespace, after = "", limit }: DeparturesParams): Departure[] {
-  const found = [...state.departures.values()].filter((one) => one.namespace === namespace && one.runId > after);
+export function listDepartures(state: MemoryState, params: DeparturesParams): Departure[] {
+  const { namespace, runId, after = "", limit } = params;
+  const found = [...state.departures.values()].filter(
+    (one) => one.namespace === namespace && one.runId > after && (runId === undefined || one.runId === runId),
+  );
   return found.sort((a, b) => (a.runId < b.runId ? -1 : 1)).slice(0, limit);
 }
 

@@ -62,6 +62,8 @@ export type DepartOutcome =
 
 export interface DeparturesParams {
   readonly namespace: string;
+  /** Only that of this run. */
+  readonly runId?: string;
   /** Only those behind this run id. */
   readonly after?: string;
   readonly limit: number;

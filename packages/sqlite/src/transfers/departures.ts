@@ -26,6 +26,8 @@ const BY_RUN_ID = "select epoch, rest from holdfast_departures where run_id = ?"
 const LIST = `
   select run_id as runId, epoch, at, target, rest from holdfast_departures
   where namespace = ? and run_id > ? order by run_id limit ?`;
+const ONE =
+  "select run_id as runId, epoch, at, target, rest from holdfast_departures where namespace = ? and run_id = ?";
 const DELETE = "delete from holdfast_departures where run_id = ? and namespace = ? and epoch = ?";
 const OWES_NO_MORE = "update holdfast_runs set ties = ties & ~? where run_id = ?";
 const DELETE_TASKS = "delete from holdfast_tasks where run_id = ?";
@@ -56,14 +58,19 @@ export function departRunIfIdle(call: Call, params: DepartParams): DepartOutcome
   return { outcome: "departed", rest };
 }
 
-export function listDepartures({ sql }: Call, { namespace, after, limit }: DeparturesParams): Departure[] {
+export function listDepartures({ sql }: Call, params: DeparturesParams): Departure[] {
+  const { namespace, runId: only, after, limit } = params;
   type Stored = Omit<Departure, "runId" | "rest" | "namespace" | "to"> & {
     readonly runId: Uint8Array;
     readonly rest: string;
     readonly target: string;
   };
   const behind = after === undefined ? new Uint8Array(new ArrayBuffer(1), 0, 0) : uuidBytes(after);
-  return sql.all<Stored>(LIST, namespace, behind, limit).map(({ runId, epoch, at, target, rest }) => {
+  const found =
+    only === undefined
+      ? sql.all<Stored>(LIST, namespace, behind, limit)
+      : sql.all<Stored>(ONE, namespace, uuidBytes(only));
+  return found.map(({ runId, epoch, at, target, rest }) => {
     return { namespace, runId: uuidText(runId), epoch, to: target, at, rest: readRest(rest) };
   });
 }

@@ -13,11 +13,18 @@
 import { originalStore } from "../../calls/answering-store.ts";
 import { pause } from "../../calls/store-retry.ts";
 import { toErrorRecord } from "../../errors/error-record.ts";
-import { invalidOption, type OptionChecks, optionsOf, requireOptions } from "../../errors/option-checks.ts";
+import {
+  invalidOption,
+  type OptionCheck,
+  type OptionChecks,
+  optionsOf,
+  requireOptions,
+} from "../../errors/option-checks.ts";
+import { shownValue } from "../../errors/shown-value.ts";
 import { whoOf } from "../../model/operator-notes.ts";
 import { isClosed, OPEN_STATUSES, type RunRow } from "../../model/run.ts";
 import type { RunImage } from "../../model/transfer.ts";
-import type { Departure, DepartOutcome, TransferParams } from "../../ports/store.ts";
+import type { DepartOutcome, Departure, TransferParams } from "../../ports/store.ts";
 import type { Client } from "../client.ts";
 import type { ClientCore } from "../client-core.ts";
 import type { ListFilter } from "../client-options.ts";
@@ -45,15 +52,44 @@ export interface MoveOptions extends OperatorOptions {
   readonly filter?: ListFilter;
 }
 
-export const MOVE_OPTIONS: OptionChecks<Omit<MoveOptions, "to">> & { readonly to: () => void } = {
+const isTarget: OptionCheck = (value, where, option) => {
+  if (typeof value === "string" || value instanceof Object) return;
+  throw invalidOption(where, option, `is ${shownValue(value)}, neither a URL nor a client`);
+};
+
+const MOVE_OPTIONS: OptionChecks<MoveOptions> = {
   ...OPERATOR_OPTIONS,
-  to: () => {},
+  to: isTarget,
   filter: optionsOf(LIST_FILTER),
 };
 
-/** `target`: the core of the client that `to` is, or that was opened for it. */
-export async function moveRuns(core: ClientCore, options: MoveOptions, target: ClientCore): Promise<TransferResult> {
-  requireOptions(options, MOVE_OPTIONS as never, "move");
+/** A store that was opened for the move is closed afterward. `coreOf`: throws if it is not a client. */
+export async function withTarget(
+  core: ClientCore,
+  options: MoveOptions,
+  coreOf: (client: Client) => ClientCore,
+): Promise<TransferResult> {
+  requireOptions(options, MOVE_OPTIONS, "move");
+  const { to } = options;
+  if (typeof to !== "string") return moveRuns(core, options, targetCore(to, coreOf));
+  const { connect } = await import("../connect.ts");
+  const opened = await connect(to, { namespace: core.namespace, logger: core.ports.log });
+  try {
+    return await moveRuns(core, options, coreOf(opened));
+  } finally {
+    await opened.close();
+  }
+}
+
+function targetCore(client: Client, coreOf: (client: Client) => ClientCore): ClientCore {
+  try {
+    return coreOf(client);
+  } catch {
+    throw invalidOption("move", "to", "is neither a URL nor a client");
+  }
+}
+
+async function moveRuns(core: ClientCore, options: MoveOptions, target: ClientCore): Promise<TransferResult> {
   if (originalStore(core.ports.store) === originalStore(target.ports.store))
     throw invalidOption("move", "to", "is the store that the runs are in");
   const move = new Move(core, target, options);
@@ -63,7 +99,7 @@ export async function moveRuns(core: ClientCore, options: MoveOptions, target: C
 }
 
 /** As errors and `describe` name it. */
-export function targetName({ ports, namespace }: ClientCore, from: string): string {
+function targetName({ ports, namespace }: ClientCore, from: string): string {
   const place = ports.place ?? "another store";
   return namespace === from ? place : `${place}, namespace ${namespace}`;
 }

@@ -39,7 +39,12 @@ export function imageOf({ run, events, messages }: ReadRun, rest: RunRest, names
   const left = departedRun(run, rest);
   const { availableAt, deadlineAt, timeoutMs } = left;
   const whole = { availableAt: up(availableAt), deadlineAt: up(deadlineAt), timeoutMs: up(timeoutMs) };
-  return { run: { ...left, ...whole, namespace }, events, messages, rest: { ...rest, tasks: rest.tasks.map(wholeTask) } };
+  return {
+    run: { ...left, ...whole, namespace },
+    events,
+    messages,
+    rest: { ...rest, tasks: rest.tasks.map(wholeTask) },
+  };
 }
 
 function wholeTask(task: RunRest["tasks"][number]): RunRest["tasks"][number] {

@@ -1,5 +1,5 @@
 /** A run that an export, an import or a move has left out. */
-export interface SkippedRun {
+export interface SkippedTransfer {
   readonly runId: string;
   readonly id: string;
   /**
@@ -15,7 +15,7 @@ export interface TransferResult {
   /** How many runs were written. */
   readonly runs: number;
   /** Those that were left out, at most 10,000 of them. */
-  readonly skipped: readonly SkippedRun[];
+  readonly skipped: readonly SkippedTransfer[];
   /** How many were left out. */
   readonly skippedTotal: number;
 }
@@ -25,7 +25,7 @@ const SKIPPED_MAX = 10_000;
 export class TransferCount {
   runs = 0;
   #skippedTotal = 0;
-  readonly #skipped: SkippedRun[] = [];
+  readonly #skipped: SkippedTransfer[] = [];
 
   skip({ runId, id }: { readonly runId: string; readonly id: string }, code: string): void {
     this.#skippedTotal += 1;
