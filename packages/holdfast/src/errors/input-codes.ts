@@ -28,9 +28,9 @@ export const INPUT_CODES = {
     caller: "fix_input",
     kind: "BadRequest",
     summary:
-      "hf.import cannot read a line: the file was cut off or changed, is not an export, or was written by a newer version. Runs of the lines before it are stored.",
+      "A line cannot be imported: the file was cut off or changed, is not an export, or was written by a newer version. Runs of the lines before it are stored.",
     advice:
-      "data.line is the line, from 1. Export again, or update Holdfast; an import that is repeated skips what is there.",
+      "The line is data.line, from 1. Export again, or update Holdfast; an import that is repeated skips what is there.",
   },
   invalid_duration: {
     group: "validation",

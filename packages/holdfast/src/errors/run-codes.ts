@@ -72,7 +72,7 @@ export const RUN_CODES = {
     caller: "conflict",
     kind: "BadRequest",
     summary:
-      "hf.move has taken the run to another store, where it goes on. Messages, commands, tokens of its tasks and starts with its id are refused here; the history up to then can still be read.",
+      "The run has moved to another store (hf.move), where it goes on. Messages, commands, tokens of its tasks and starts with its id are refused here; the history up to then can still be read.",
     advice: "Connect to the store that data.to names. If the run is not there yet, the move was cut off: repeat it.",
   },
   run_not_failed: {

@@ -68,16 +68,16 @@ describe("an export", () => {
     const from = await finished();
     const file = path.join(folder, "runs.jsonl");
     const { client } = from.process();
-    expect(await from.until(client.export({ to: file }))).toEqual({ runs: 5, skipped: [], skippedTotal: 0 });
+    expect(await client.export({ to: file })).toEqual({ runs: 5, skipped: [], skippedTotal: 0 });
     expect(readdirSync(folder)).toEqual(["runs.jsonl"]);
     const to = new Cluster();
     const other = to.process().client;
-    expect(await to.until(other.import({ from: file }))).toEqual({ runs: 5, skipped: [], skippedTotal: 0 });
+    expect(await other.import({ from: file })).toEqual({ runs: 5, skipped: [], skippedTotal: 0 });
     expect(contents(to)).toEqual(contents(from));
     expect(await to.until(other.get("chain").result())).toBe("done");
     await expect(to.until(other.get("failed").result())).rejects.toMatchObject({ code: "run_failed" });
     expect(await other.get("single").history()).toEqual(await client.get("single").history());
-    const again = await to.until(other.import({ from: file }));
+    const again = await other.import({ from: file });
     expect([again.runs, again.skippedTotal, again.skipped[0]?.code]).toEqual([0, 5, "run_exists"]);
     expect([...to.store.state.queued, ...to.store.state.dueTasks]).toEqual([]);
   });
@@ -87,7 +87,7 @@ describe("an export", () => {
     const { client } = from.process();
     const lines = async (filter: object) => {
       const file = path.join(folder, "some.jsonl");
-      const { runs } = await from.until(client.export({ to: file, filter }));
+      const { runs } = await client.export({ to: file, filter });
       return [runs, readFileSync(file, "utf8").trim().split("\n").length];
     };
     expect(await lines({ workflow: "fails" })).toEqual([1, 3]);
@@ -102,7 +102,7 @@ describe("an export", () => {
       return next();
     });
     const to = path.join(folder, "never.jsonl");
-    await expect(from.until(client.export({ to }))).rejects.toThrow("the disk is gone");
+    await expect(client.export({ to })).rejects.toThrow("the disk is gone");
     expect(readdirSync(folder).filter((name) => name.startsWith("never"))).toEqual([]);
   });
 

@@ -54,6 +54,7 @@ const IMPORT_OPTIONS: OptionChecks<ImportOptions> = { from: pathOrStream("read")
 /** Newest first, so that a file can be imported in its order. One page of rows and one run are in memory. */
 export async function exportRuns(core: ClientCore, options: ExportOptions): Promise<TransferResult> {
   requireOptions(options, EXPORT_OPTIONS, "export");
+  if (options.to === undefined) throw invalidOption("export", "to", "is missing: it is a path or a stream");
   const { now } = await core.call((store) => store.readClock());
   const writer = writeLines(options.to, core.newId());
   const count = new TransferCount();
@@ -110,6 +111,7 @@ async function imageIn(core: ClientCore, runId: string): Promise<RunImage | unde
 /** Line by line. Everything of a line is checked before it is written. */
 export async function importRuns(core: ClientCore, options: ImportOptions): Promise<TransferResult> {
   requireOptions(options, IMPORT_OPTIONS, "import");
+  if (options.from === undefined) throw invalidOption("import", "from", "is missing: it is a path or a stream");
   const count = new TransferCount();
   let line = 0;
   let read = 0;

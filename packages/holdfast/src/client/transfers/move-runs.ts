@@ -71,6 +71,7 @@ export async function withTarget(
 ): Promise<TransferResult> {
   requireOptions(options, MOVE_OPTIONS, "move");
   const { to } = options;
+  if (to === undefined) throw invalidOption("move", "to", "is missing: it is a URL or a client");
   if (typeof to !== "string") return moveRuns(core, options, targetCore(to, coreOf));
   const { connect } = await import("../connect.ts");
   const opened = await connect(to, { namespace: core.namespace, logger: core.ports.log });
