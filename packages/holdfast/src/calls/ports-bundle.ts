@@ -37,6 +37,8 @@ export interface PortsBundle {
   readonly leaseMs?: number;
   /** How many events a segment has, if not as many as have been measured to pay; the simulator packs short histories, too. */
   readonly eventsPerSegment?: number;
+  /** Opens another store as this one was opened, and returns its client: for moves to a URL. */
+  readonly connectTo?: (url: string) => Promise<object>;
   readonly telemetry?: Telemetry;
   /** Applied to every text of an error before it is stored, after credentials have been masked. */
   readonly redact?: (text: string) => string;

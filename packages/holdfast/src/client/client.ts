@@ -313,7 +313,7 @@ export class Client {
    * Takes open runs to another store, where they go on: each exactly once, whatever dies in between. Runs that a worker holds are
    * awaited. Repeat a call that was cut off: it finishes what it finds on its way.
    */
-  move(options: MoveOptions): Promise<TransferResult> {
+  move(options: MoveOptions<Client>): Promise<TransferResult> {
     return withTarget(this.#core, options, (client) => client.#core);
   }
 

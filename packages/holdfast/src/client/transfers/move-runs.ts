@@ -25,7 +25,6 @@ import { whoOf } from "../../model/operator-notes.ts";
 import { isClosed, OPEN_STATUSES, type RunRow } from "../../model/run.ts";
 import type { RunImage } from "../../model/transfer.ts";
 import type { DepartOutcome, Departure, TransferParams } from "../../ports/store.ts";
-import type { Client } from "../client.ts";
 import type { ClientCore } from "../client-core.ts";
 import type { ListFilter } from "../client-options.ts";
 import { LIST_FILTER, runFilter } from "../list-filter.ts";
@@ -41,10 +40,10 @@ const IN_FLIGHT_MAX = 8;
 const WAIT_MS_FIRST = 50;
 const WAIT_MS_MAX = 2_000;
 
-/** Options of `hf.move`. */
-export interface MoveOptions extends OperatorOptions {
+/** Options of `hf.move`; `C` is the class of clients. */
+export interface MoveOptions<C = unknown> extends OperatorOptions {
   /** Another store: its URL, or a client of it. With a client of another namespace, the runs belong to that one from then on. */
-  readonly to: string | Client;
+  readonly to: string | C;
   /**
    * Only open runs that match it.
    * @defaultValue all open runs of the namespace
@@ -64,17 +63,18 @@ const MOVE_OPTIONS: OptionChecks<MoveOptions> = {
 };
 
 /** A store that was opened for the move is closed afterward. `coreOf`: throws if it is not a client. */
-export async function withTarget(
+export async function withTarget<C extends { close(): Promise<void> }>(
   core: ClientCore,
-  options: MoveOptions,
-  coreOf: (client: Client) => ClientCore,
+  options: MoveOptions<C>,
+  coreOf: (client: C) => ClientCore,
 ): Promise<TransferResult> {
   requireOptions(options, MOVE_OPTIONS, "move");
   const { to } = options;
   if (to === undefined) throw invalidOption("move", "to", "is missing: it is a URL or a client");
   if (typeof to !== "string") return moveRuns(core, options, targetCore(to, coreOf));
-  const { connect } = await import("../connect.ts");
-  const opened = await connect(to, { namespace: core.namespace, logger: core.ports.log });
+  const { connectTo } = core.ports;
+  if (!connectTo) throw invalidOption("move", "to", "is a URL, and this client opens no other stores; pass a client");
+  const opened = (await connectTo(to)) as C;
   try {
     return await moveRuns(core, options, coreOf(opened));
   } finally {
@@ -82,7 +82,7 @@ export async function withTarget(
   }
 }
 
-function targetCore(client: Client, coreOf: (client: Client) => ClientCore): ClientCore {
+function targetCore<C>(client: C, coreOf: (client: C) => ClientCore): ClientCore {
   try {
     return coreOf(client);
   } catch {
