@@ -32,7 +32,7 @@ const NOTE = `
 const FORGET = "delete from holdfast_arrivals where run_id = ? and epoch = ?";
 const FORGET_DEPARTURE = "delete from holdfast_departures where run_id = ?";
 /** A closed run is older than all other runs of its id, so it gets a smaller key: below every key that anything else has. */
-const SMALLEST_KEY = `select min(min(run_key), ${-(2 ** 50)}) - 1 from holdfast_runs`;
+const SMALLEST_KEY = `select min(coalesce((select min(run_key) from holdfast_runs), 0), ${-(2 ** 50)}) - 1`;
 const CHAIN = `
   select coalesce(r.chain_key, r.run_key) from holdfast_run_starts s join holdfast_runs r on r.run_key = s.run_key
   where s.namespace_key = ? and s.id = ? and coalesce(s.first_run_id, r.run_id) = ? limit 1`;
@@ -54,8 +54,8 @@ const INSERT_MESSAGE = `
 /** Under a key that no run has, as a purge leaves them. */
 const INSERT_KNOWN = `
   insert into holdfast_inbox (message_key, run_key, number, chain_key, at, kind, name, message_id, payload)
-  select k.key, -k.key, 0, ?, ?, ?, '', ?, x''
-  from (select coalesce(max(message_key), 0) + 1 as key from holdfast_inbox) k`;
+  select n.key, -n.key, 0, ?, ?, ?, '', ?, x''
+  from (select coalesce((select max(message_key) from holdfast_inbox), 0) + 1 as key) n`;
 const INSERT_UPDATE = `
   insert into holdfast_updates (run_key, number, answer_seq, answer_error) values (?, ?, ?, ?)`;
 const INSERT_TASK = `

@@ -93,11 +93,11 @@ const IS_ASKED = "select 1 from holdfast_updates where run_key = ? and reply_run
 /** Children that have not ended, or whose end their parent does not know. */
 const HAS_CHILDREN = `
   select 1 from holdfast_children c join holdfast_runs r on r.run_id = c.run_id
-  where c.parent_key = ?1 and c.given_up = 0 and (r.ended_at is null or coalesce(r.ties, 0) & ?2 <> 0)
+  where c.parent_key = ? and c.given_up = 0 and (r.ended_at is null or coalesce(r.ties, 0) & ? <> 0)
   union all
   select 1 from holdfast_children c join holdfast_run_starts s on s.first_run_id = c.run_id
     join holdfast_runs r on r.run_key = s.run_key
-  where c.parent_key = ?1 and c.given_up = 0 and (r.ended_at is null or coalesce(r.ties, 0) & ?2 <> 0)
+  where c.parent_key = ? and c.given_up = 0 and (r.ended_at is null or coalesce(r.ties, 0) & ? <> 0)
   limit 1`;
 
 function tieOf(call: Call, row: StateRow): RunTie | undefined {
@@ -111,7 +111,7 @@ function tieOf(call: Call, row: StateRow): RunTie | undefined {
   if (some(WATCHES, runId)) return "watches";
   if (some(ASKS, runId)) return "asks";
   if (hasTie(ties, TIES.asked) && some(IS_ASKED, runKey)) return "asked";
-  if (hasTie(ties, TIES.children) && some(HAS_CHILDREN, runKey, TIES.owes)) return "children";
+  if (hasTie(ties, TIES.children) && some(HAS_CHILDREN, runKey, TIES.owes, runKey, TIES.owes)) return "children";
   return hasTie(ties, TIES.lineage) && hasParent(call, runKey) ? "parent" : undefined;
 }
 

@@ -18,9 +18,9 @@ const MORE = `
   select r.waiting_for as waitingFor, r.parked_by as parkedBy, e.error
   from holdfast_runs r left join holdfast_run_ends e on e.run_key = r.run_key where r.run_key = ?`;
 const KNOWN_IDS = `
-  select message_id as messageId, kind from holdfast_inbox
-  where chain_key = ?1 and run_key <> ?2
-    and message_id not in (select message_id from holdfast_inbox where chain_key = ?1 and run_key = ?2)
+  select message_id as messageId, kind from holdfast_inbox m
+  where chain_key = ? and run_key <> ?
+    and not exists (select 1 from holdfast_inbox own where own.chain_key = m.chain_key and own.message_id = m.message_id and own.run_key = ?)
   group by message_id order by message_id`;
 const UPDATES = `
   select number, answer_seq as seq, answer_error as error from holdfast_updates
@@ -68,7 +68,7 @@ export function restOf(call: Call, row: StateRow, tasks: readonly StoredTaskImag
     waitingFor: waitingFor === null ? [] : (JSON.parse(waitingFor) as string[]),
     error: errorOf(error),
     parkedBy,
-    knownIds: closed ? [] : sql.all<{ messageId: string; kind: MessageKind }>(KNOWN_IDS, chainKey, runKey),
+    knownIds: closed ? [] : sql.all<{ messageId: string; kind: MessageKind }>(KNOWN_IDS, chainKey, runKey, runKey),
     updates: sql.all<StoredAnswer>(UPDATES, runKey).map((answer) => ({ ...answer, error: errorOf(answer.error) })),
     tasks: closed ? [] : tasks.map((task) => imageOf(call, task)),
   };

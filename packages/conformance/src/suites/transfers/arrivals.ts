@@ -115,13 +115,14 @@ export const arrivals: Suite = {
 
     "a run does not arrive where its id is open, or has a newer run; it never does later": async (t) => {
       const { run } = await t.start({ id: "taken" });
-      const image = await foreign(t, run.runId, "taken");
+      const older = await foreign(t, run.runId, "taken");
+      const image = { ...older, run: { ...older.run, createdAt: older.run.createdAt + 1 } };
       expect(await t.transfers.arrive(image)).toBe("id_taken");
       await t.store.runs.terminate({ runs: [t.ref(run.runId)], error: errorRecord("over") });
       expect(await t.transfers.arrive(image)).toBe("id_taken");
-      expect(await t.transfers.arrive(image, { epoch: image.run.epoch + 1 })).toBe("id_taken");
-      const newer = { epoch: image.run.epoch + 2, createdAt: image.run.createdAt + 1 };
-      expect(await t.transfers.arrive(image, newer)).toBe("arrived");
+      const { createdAt, epoch } = older.run;
+      expect(await t.transfers.arrive(image, { epoch: epoch + 1, createdAt })).toBe("id_taken");
+      expect(await t.transfers.arrive(image, { epoch: epoch + 2 })).toBe("arrived");
       expect(await t.run({ namespace: "default", id: "taken" })).toMatchObject({ runId: image.run.runId });
     },
 
