@@ -68,17 +68,17 @@ describe("an export", () => {
     const from = await finished();
     const file = path.join(folder, "runs.jsonl");
     const { client } = from.process();
-    expect(await client.export({ to: file })).toEqual({ runs: 5, skipped: [], skippedTotal: 0 });
+    expect(await client.export({ to: file })).toEqual({ runs: 5, skipped: [], skippedCount: 0 });
     expect(readdirSync(folder)).toEqual(["runs.jsonl"]);
     const to = new Cluster();
     const other = to.process().client;
-    expect(await other.import({ from: file })).toEqual({ runs: 5, skipped: [], skippedTotal: 0 });
+    expect(await other.import({ from: file })).toEqual({ runs: 5, skipped: [], skippedCount: 0 });
     expect(contents(to)).toEqual(contents(from));
     expect(await to.until(other.get("chain").result())).toBe("done");
     await expect(to.until(other.get("failed").result())).rejects.toMatchObject({ code: "run_failed" });
     expect(await other.get("single").history()).toEqual(await client.get("single").history());
     const again = await other.import({ from: file });
-    expect([again.runs, again.skippedTotal, again.skipped[0]?.code]).toEqual([0, 5, "run_exists"]);
+    expect([again.runs, again.skippedCount, again.skipped[0]?.code]).toEqual([0, 5, "run_exists"]);
     expect([...to.store.state.queued, ...to.store.state.dueTasks]).toEqual([]);
   });
 
@@ -125,7 +125,7 @@ describe("an import refuses", () => {
       const complete = text.slice(0, cut).split("\n").length - 1;
       expect(error).toMatchObject({ code: "invalid_export", data: { line: complete + 1 } });
       expect([...to.store.state.runs.values()]).toHaveLength(Math.max(0, complete - 1));
-      expect(await importInto(to, text)).toMatchObject({ skippedTotal: Math.max(0, complete - 1) });
+      expect(await importInto(to, text)).toMatchObject({ skippedCount: Math.max(0, complete - 1) });
     }
     expect(whole).toBe(7);
     // Only the last line feed is missing.

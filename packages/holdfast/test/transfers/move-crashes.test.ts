@@ -45,7 +45,7 @@ async function callsOfMove(): Promise<number> {
     calls += 1;
     return next();
   });
-  expect(await stores.until(source.client.move({ to: target.client }))).toMatchObject({ runs: 3, skippedTotal: 0 });
+  expect(await stores.until(source.client.move({ to: target.client }))).toMatchObject({ runs: 3, skippedCount: 0 });
   await finish(stores);
   return calls;
 }
@@ -94,7 +94,7 @@ describe.each(["before", "after"] as const)("a mover, %s any of its calls,", (si
       throw outcomeUnknown();
     };
     const { source, target } = stores.mover(hook);
-    expect(await stores.until(source.client.move({ to: target.client }))).toMatchObject({ runs: 3, skippedTotal: 0 });
+    expect(await stores.until(source.client.move({ to: target.client }))).toMatchObject({ runs: 3, skippedCount: 0 });
     await finish(stores);
   });
 });

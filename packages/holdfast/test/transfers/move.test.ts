@@ -23,7 +23,7 @@ describe("a run that has moved", () => {
     await begun(stores, "a");
     const { source, target } = stores.mover();
     expect(await stores.until(source.client.move({ to: target.client, by: "ana", reason: "growth" }))).toEqual({
-      ...{ runs: 1, skipped: [], skippedTotal: 0 },
+      ...{ runs: 1, skipped: [], skippedCount: 0 },
     });
     expect(stores.openIn("a")).toEqual([stores.to]);
     await stores.to.process("other").worker({ workflows: [stores.effects.order] });

@@ -14,25 +14,26 @@ export interface SkippedTransfer {
 export interface TransferResult {
   /** How many runs were written. */
   readonly runs: number;
-  /** Those that were left out, at most 10,000 of them. */
+  /** Those that were left out: the first 1,000. */
   readonly skipped: readonly SkippedTransfer[];
   /** How many were left out. */
-  readonly skippedTotal: number;
+  readonly skippedCount: number;
 }
 
-const SKIPPED_MAX = 10_000;
+/** How many of them are named. */
+export const SKIPPED_MAX = 1_000;
 
 export class TransferCount {
   runs = 0;
-  #skippedTotal = 0;
+  #skippedCount = 0;
   readonly #skipped: SkippedTransfer[] = [];
 
   skip({ runId, id }: { readonly runId: string; readonly id: string }, code: string): void {
-    this.#skippedTotal += 1;
+    this.#skippedCount += 1;
     if (this.#skipped.length < SKIPPED_MAX) this.#skipped.push({ runId, id, code });
   }
 
   get result(): TransferResult {
-    return { runs: this.runs, skipped: this.#skipped, skippedTotal: this.#skippedTotal };
+    return { runs: this.runs, skipped: this.#skipped, skippedCount: this.#skippedCount };
   }
 }
