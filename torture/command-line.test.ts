@@ -31,8 +31,9 @@ test.each([
   [["--minutes", ""], '--minutes is ""'],
   [["--workers", "1"], '--workers is "1"; it must be a whole number from 2 to 64'],
   [["--workers", "2.5"], '--workers is "2.5"'],
-  [["--only", "steps"], '--only is "steps"; it must be one of tasks, conversations, schedules, mutual'],
+  [["--only", "steps"], '--only is "steps"; it must be one of tasks, conversations, schedules, mutual, moves'],
   [["sqlite", "--only", "mutual"], "--only mutual is about the locks of PostgreSQL"],
+  [["sqlite", "--only", "moves"], "--only moves is between SQLite and PostgreSQL"],
   [["--sead", "1"], "Unknown option '--sead'"],
   [["file:a", "file:b"], "pass one URL, not 2"],
 ])("%s is refused, and it says why", (args, why) => {

@@ -15,16 +15,17 @@ export const HELP = `Runs workflows on your database while it kills their worker
   --seed <n>       repeats the choices of an earlier campaign (the timing is never exactly the same)
   --only <kind>    only runs of one kind, and only faults that concern them: tasks, or conversations (children, messages
                    between runs, updates), or schedules, whose leaders are killed; or mutual: no faults, but two workers on PostgreSQL whose runs start, signal and
-                   await each other, which must not deadlock (default: 1 minute)
+                   await each other, which must not deadlock (default: 1 minute); or moves: 1,000 unfinished runs move from SQLite to
+                   PostgreSQL while their mover is killed five times, and back
   --json           the report as JSON, and nothing else, on standard output
   --keep           keeps the file or the schema
 
 Exit code: 0 no findings, 1 findings, 2 the campaign could not run.
 `;
 
-const ONLY = ["tasks", "conversations", "schedules", "mutual"] as const;
+const ONLY = ["tasks", "conversations", "schedules", "mutual", "moves"] as const;
 /** Campaigns of their own. */
-const APART = ["schedules", "mutual"] as const;
+const APART = ["schedules", "mutual", "moves"] as const;
 /** The kinds of runs that a campaign can be limited to. */
 export type Only = Exclude<(typeof ONLY)[number], (typeof APART)[number]>;
 
@@ -50,6 +51,8 @@ export function readCommandLine(args: readonly string[], randomSeed: number): To
   const url = readUrl(positionals[0] ?? "postgres");
   if (only === "mutual" && url !== null && !/^postgres/i.test(url))
     throw new CommandLineError("--only mutual is about the locks of PostgreSQL: pass postgres, or the URL of a server");
+  if (only === "moves" && url !== null && !/^postgres/i.test(url))
+    throw new CommandLineError("--only moves is between SQLite and PostgreSQL: pass postgres, or the URL of a server");
   return {
     url,
     minutes: readNumber("minutes", values.minutes, {

@@ -6,6 +6,7 @@ import { isHoldfastError } from "holdfast";
 import { type OwnServer, startOwnServer } from "../scripts/test-servers.mjs";
 import { Campaign } from "./campaign.ts";
 import { CommandLineError, HELP, type Only, readCommandLine, type TortureRequest } from "./command-line.ts";
+import { deathsAtRandom, type MovesResult, runMoves } from "./moves/move-campaign.ts";
 import { faultsOf, type MutualProgress, runMutual } from "./mutual/mutual-load.ts";
 import {
   beatLine,
@@ -13,6 +14,7 @@ import {
   faultCounts,
   finalReport,
   killsOf,
+  movesReport,
   mutualLine,
   mutualReport,
   progressLine,
@@ -21,6 +23,7 @@ import { type BeatProgress, runBeats } from "./schedules/beat-campaign.ts";
 import { openStage, type Stage } from "./stage.ts";
 
 const MUTUAL = { intervalMs: 5_000, pairs: 150 };
+const MOVES = { runs: 1_000, napMsMax: 40_000, deaths: deathsAtRandom(5, 120) };
 const PROGRESS_MS = { terminal: 500, other: 15_000 };
 
 process.exitCode = await main(process.argv.slice(2));
@@ -48,6 +51,7 @@ async function torture(request: TortureRequest): Promise<number> {
     const stage = await openStage(url ?? (server?.url as string));
     const { only } = request;
     if (only === "mutual") return await watchMutual(request, stage);
+    if (only === "moves") return await tortureMoves(request, stage);
     if (only === "schedules") return await tortureSchedules(request, stage, server);
     return await runCampaign({ ...request, only }, stage, server);
   } finally {
@@ -70,6 +74,23 @@ async function watchMutual({ minutes, json, keep }: TortureRequest, stage: Stage
   } finally {
     stopProgress();
     if (!keep) await stage.remove();
+  }
+}
+
+async function tortureMoves({ json, keep }: TortureRequest, server: Stage): Promise<number> {
+  const file = await openStage(`file:${path.join(tmpdir(), "app.db")}`);
+  const onProgress = (text: string): void => void (json || process.stderr.write(`${text}\n`));
+  try {
+    const results: MovesResult[] = [];
+    for (const [from, to] of [
+      [file, server],
+      [server, file],
+    ] as const)
+      results.push(await runMoves({ from, to, ...MOVES, prefix: `${results.length}`, onProgress }));
+    process.stdout.write(json ? `${JSON.stringify(results, null, 2)}\n` : `${results.map(movesReport).join("\n")}\n`);
+    return results.every(({ faults }) => faults.length === 0) ? 0 : 1;
+  } finally {
+    if (!keep) await Promise.all([file.remove(), server.remove()]);
   }
 }
 

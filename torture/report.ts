@@ -1,6 +1,8 @@
 /** The tally in words: one line while it runs, a table at the end. */
+
 import type { Tally } from "./campaign.ts";
 import { FAULTS, type Fault } from "./finding.ts";
+import type { MovesResult } from "./moves/move-campaign.ts";
 import { faultsOf, type MutualProgress, type MutualResult } from "./mutual/mutual-load.ts";
 import type { BeatProgress, BeatResult } from "./schedules/beat-campaign.ts";
 
@@ -144,4 +146,9 @@ function tableOf(rows: readonly (readonly [string, string | number])[]): string[
 function clock(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+}
+
+export function movesReport({ runs, movedRuns, kills, faults }: MovesResult): string {
+  const verdict = faults.length === 0 ? "each has ended once" : faults.slice(0, 50).join("\n");
+  return `${runs} runs, ${movedRuns} of them moved, ${kills} movers killed: ${verdict}`;
 }

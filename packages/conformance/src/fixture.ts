@@ -33,6 +33,7 @@ import { QueueCalls } from "./queue-calls.ts";
 import { bytes, errorRecord, LEASE_MS, newRun, START_MS } from "./sample-data.ts";
 import type { OpenStore, StoreUnderTest } from "./store-under-test.ts";
 import { TaskCalls } from "./task-calls.ts";
+import { TransferCalls } from "./transfer-calls.ts";
 
 /** Thrown if a case needs to set the time and the store has no settable clock: the case is skipped. */
 export class NoTestClock extends Error {}
@@ -67,6 +68,7 @@ export class Fixture {
   readonly talks: ConversationCalls;
   readonly locks: LockCalls;
   readonly queues: QueueCalls;
+  readonly transfers: TransferCalls;
   #now = START_MS;
   #ids = 0;
 
@@ -78,6 +80,7 @@ export class Fixture {
     this.talks = new ConversationCalls(this);
     this.locks = new LockCalls(this);
     this.queues = new QueueCalls(this);
+    this.transfers = new TransferCalls(this);
   }
 
   static async open(open: OpenStore): Promise<Fixture> {

@@ -67,8 +67,8 @@ describe("the conformance suite notices a store that", () => {
 
 describe("the differential test notices a store that", () => {
   /**
-   * It does not look at text, sizes, hints, copies, packed copies, calls that overlap, how values are encoded, what is kept of workers, or
-   * what applications do. A store that gives no hint has the same contents, and its answers are the same: no number of seeds finds that.
+   * It does not look at text, sizes, hints, copies, packed copies, calls that overlap, how values are encoded, what is kept of workers,
+   * runs that leave and arrive, or what applications do. A store that gives no hint has the same contents, and its answers are the same: no number of seeds finds that.
    */
   const blindTo = [
     "texts",
@@ -79,6 +79,8 @@ describe("the differential test notices a store that", () => {
     "reading",
     "segments",
     "retention",
+    "departures",
+    "arrivals",
     "transactions",
     "task hints",
     "task races",

@@ -45,6 +45,7 @@ export {
   paceAfter,
   paceNow,
 } from "./model/decisions/admission.ts";
+export { type ArrivalRefusal, type Arriving, type AtArrival, judgeArrival } from "./model/decisions/arrival.ts";
 export { ASK_TAKE_MS, isOpenAsk } from "./model/decisions/ask.ts";
 export { type FencedRun, judgeCommit, type SentCommit, staysHeld } from "./model/decisions/commit.ts";
 export { afterHolder, type DeathMarks } from "./model/decisions/dead-holder.ts";
@@ -125,6 +126,7 @@ export {
   sortedInFirst,
 } from "./model/queue-limits.ts";
 export type { RateRow } from "./model/rates.ts";
+export { type RestText, restOfText, restText } from "./model/rest-text.ts";
 export type { RetentionRules } from "./model/retention.ts";
 export {
   CLOSED_STATUSES,
@@ -168,6 +170,15 @@ export {
   type TaskRow,
   type TaskStatus,
 } from "./model/task.ts";
+export {
+  departedRun,
+  outOfLine,
+  type RunImage,
+  type RunRest,
+  type RunTie,
+  type TaskImage,
+  type UpdateImage,
+} from "./model/transfer.ts";
 export type { VersionRow } from "./model/version-row.ts";
 export { isRetrying, RETRYING_SUFFIX, waitingForPlace } from "./model/waiting.ts";
 export {
@@ -198,6 +209,7 @@ export type {
   AddRatesParams,
   AddSegmentsParams,
   AnswerAsksParams,
+  ArrivalOutcome,
   Ask,
   AskAnswer,
   AskStore,
@@ -220,6 +232,10 @@ export type {
   DeliverMessagesParams,
   DeliverMessagesResult,
   DeliverOutcome,
+  DepartOutcome,
+  DepartParams,
+  Departure,
+  DeparturesParams,
   DropSegmentsParams,
   DuePosition,
   DueSchedulesParams,
@@ -330,6 +346,9 @@ export type {
   TransactionKind,
   TransactParams,
   TransactResult,
+  TransferParams,
+  TransferRef,
+  TransferStore,
   Transition,
   UpdateVersionParams,
   VersionStore,

@@ -244,6 +244,13 @@ describe("a run writes", () => {
     expect(await typesOf({ code, meanwhile })).toEqual(["run_started", "run_terminated"]);
   });
 
+  test("that it has moved to another store, and who had it moved", async () => {
+    const code: Code = (ctx) => ctx.receive(go);
+    const meanwhile = async (_run: RunHandle, fleet: Fleet): Promise<void> =>
+      void (await fleet.client().move({ to: openFleet().client(), by: "ana", reason: "growth" }));
+    expect(await typesOf({ code, meanwhile })).toEqual(["run_started", "run_moved"]);
+  });
+
   test("that its time was over", async () => {
     const code: Code = (ctx) => ctx.receive(go);
     expect(await typesOf({ code, options: { timeout: "1m" } })).toEqual([
@@ -715,6 +722,7 @@ describe("the table of events", () => {
         "lock_requested",
         "lock_granted",
         "lock_released",
+        "run_moved",
       ]
     `);
     expect(new Set(written.keys())).toEqual(new Set(EVENT_TABLE.map(({ type }) => type)));

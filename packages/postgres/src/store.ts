@@ -33,6 +33,7 @@ import { beatTasks, cancelTasks, expiredTasks } from "./tasks/reports.ts";
 import { ApplicationTransactions, WHICH_DATABASE } from "./transactions/application-transactions.ts";
 import type { TransactionSteps } from "./transactions/transact.ts";
 import type { ApplicationConnection } from "./transactions/tx.ts";
+import * as transfers from "./transfers.ts";
 import * as versions from "./versions.ts";
 import { addRates, askToDrain, forgetWorkers, readRates, readWorkerLog } from "./worker-log.ts";
 import * as workers from "./workers.ts";
@@ -146,6 +147,15 @@ export class PostgresStore implements port.Store {
     set: this.#call(setRetention),
     read: this.#call(readRetention),
     list: this.#call(listRetention),
+  };
+
+  readonly transfers: port.TransferStore = {
+    read: this.#call(transfers.readRests),
+    departIfIdle: this.#call(transfers.departRunIfIdle),
+    departures: this.#call(transfers.listDepartures),
+    arrive: this.#call(transfers.arriveRun),
+    confirm: this.#call(transfers.confirmDeparture),
+    forget: this.#call(transfers.forgetArrival),
   };
 
   readonly namespaces: port.NamespaceStore = {

@@ -36,6 +36,8 @@ const OTHER_TABLES = [
   "workers",
   "worker_log",
   "rates",
+  "departures",
+  "arrivals",
   "children",
   "debts",
   "locks",

@@ -36,6 +36,9 @@ import { beatTasks, cancelTasks, expiredTasks } from "./tasks/reports.ts";
 import type { ApplicationDatabase, ApplicationTransactions } from "./transactions/application-transactions.ts";
 import { TransactionSteps } from "./transactions/transact.ts";
 import type { Transactions } from "./transactions/transactions.ts";
+import { arriveRun, forgetArrival } from "./transfers/arrivals.ts";
+import { confirmDeparture, departRunIfIdle, listDepartures } from "./transfers/departures.ts";
+import { readRests } from "./transfers/rests.ts";
 import * as versions from "./versions.ts";
 import { addRates, askToDrain, forgetWorkers, readRates, readWorkerLog } from "./worker-log.ts";
 import * as workers from "./workers.ts";
@@ -151,6 +154,15 @@ export class SqliteStore implements port.Store {
     set: this.#write(setRetention),
     read: this.#read(readRetention),
     list: this.#read(listRetention),
+  };
+
+  readonly transfers: port.TransferStore = {
+    read: this.#read(readRests),
+    departIfIdle: this.#write(departRunIfIdle),
+    departures: this.#read(listDepartures),
+    arrive: this.#write(arriveRun),
+    confirm: this.#write(confirmDeparture),
+    forget: this.#write(forgetArrival),
   };
 
   readonly namespaces: port.NamespaceStore = {

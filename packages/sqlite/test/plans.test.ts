@@ -1,4 +1,13 @@
-import type { NewTask, RunCommit, RunStatus, StartRun, Store, TaskResult, Transition } from "holdfast/adapter";
+import {
+  departedRun,
+  type NewTask,
+  type RunCommit,
+  type RunStatus,
+  type StartRun,
+  type Store,
+  type TaskResult,
+  type Transition,
+} from "holdfast/adapter";
 import { SeededSource, VirtualClock } from "holdfast/testing";
 import { expect, test } from "vitest";
 import { openParts } from "../src/open-store.ts";
@@ -22,6 +31,7 @@ test("no statement of the store reads a whole table, however many runs there are
   await useEverything(store);
   await useTasks(store);
   await converse(store);
+  await transfer(store);
 
   const plans = connection.statements().map((sql) => ({ sql, steps: planOf(sql) }));
   const scans = plans.filter(({ steps }) => steps.some((step) => isScan(step)));
@@ -50,6 +60,9 @@ test("no statement of the store reads a whole table, however many runs there are
   expect(steps).toContain("holdfast_watches_watcher (chain_key=? AND run_id=? AND op=?)");
   expect(steps).toContain("holdfast_debts USING INTEGER PRIMARY KEY (rowid>?)");
   expect(steps).toContain("COVERING INDEX holdfast_debts_at (at<?)");
+  expect(steps).toContain("COVERING INDEX holdfast_watches_of (run_id=?)");
+  expect(steps).toContain("COVERING INDEX holdfast_updates_of (reply_run_id=?)");
+  expect(steps).toContain("holdfast_departures_namespace (namespace=? AND run_id>?)");
   expect(steps).toContain("holdfast_asks_open (namespace=? AND workflow=? AND version=?)");
   // Pages of children to close and of watchers are read in order: with many of them, a sort would read all for every page.
   const inOrder = plans.filter(({ sql }) => /order by (?:child_key|watch_key|debt_no)/.test(sql));
@@ -261,6 +274,35 @@ async function useTasks(store: Store): Promise<void> {
 }
 
 /** Every method of conversations, and everything that a start, a commit and an end can do about them. */
+/** Runs leave, and come back. */
+async function transfer(store: Store): Promise<void> {
+  const namespace = "default";
+  const runs = await store.runs.list({ namespace, limit: 1_000 });
+  for (const { runId, epoch, commit, delivered } of runs.filter(({ endedAt }) => endedAt === null)) {
+    const params = { namespace, runId, epoch, commit, delivered, to: "there", error: ERROR };
+    await store.transfers.departIfIdle(params);
+  }
+  const departures = await store.transfers.departures({ namespace, limit: 10 });
+  expect(departures.length).toBeGreaterThan(0);
+  for (const { runId, epoch, rest } of departures) {
+    await store.transfers.departures({ namespace, runId, limit: 1 });
+    const [run] = await store.runs.read({ runs: [{ namespace, runId }] });
+    if (!run) throw new Error(`there is no run ${runId}`);
+    const knownIds = [{ messageId: "known", kind: "signal" }] as const;
+    const image = {
+      run: departedRun({ ...run, epoch: epoch + 1 }, rest),
+      events: [],
+      messages: [],
+      rest: { ...rest, knownIds },
+    };
+    expect(await store.transfers.arrive({ image })).toEqual({ outcome: "arrived" });
+    await store.transfers.confirm({ namespace, runId, epoch });
+    await store.transfers.forget({ namespace, runId, epoch: epoch + 1 });
+    const closed = { ...run, runId: `${RUN.slice(0, -1)}ff`, id: "closed", endedAt: 1, status: "completed" } as const;
+    await store.transfers.arrive({ image: { ...image, run: closed } });
+  }
+}
+
 async function converse(store: Store): Promise<void> {
   const namespace = "default";
   const workerId = `${WORKER.slice(0, -1)}c`;

@@ -62,6 +62,8 @@ import { taskTokens } from "./tasks/tokens.ts";
 import { texts } from "./texts.ts";
 import { times } from "./times.ts";
 import { transactions } from "./transactions.ts";
+import { arrivals } from "./transfers/arrivals.ts";
+import { departures } from "./transfers/departures.ts";
 import { transitions } from "./transitions.ts";
 import { versions } from "./versions.ts";
 import { watchdog } from "./watchdog.ts";
@@ -136,4 +138,6 @@ export const SUITES: readonly Suite[] = [
   placeRaces,
   limitedStarts,
   watchdog,
+  departures,
+  arrivals,
 ];

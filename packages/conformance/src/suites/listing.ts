@@ -241,5 +241,8 @@ async function oneOfEach(t: Fixture) {
   await continued.commit({ type: "continue", next, carried: [] });
   await t.store.runs.terminate({ runs: [t.ref(next.runId)], error: errorRecord("x") });
   byStatus.set("continued", continued.runId).set("terminated", next.runId);
+  const { run } = await t.start({ startDelayMs: 1_000_000 });
+  await t.transfers.departed(run.runId);
+  byStatus.set("moved", run.runId);
   return byStatus;
 }

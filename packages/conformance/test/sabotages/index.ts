@@ -8,6 +8,7 @@ import { HELD_RUNS } from "./held-runs.ts";
 import { LIVES_OF_WORKERS } from "./lives-of-workers.ts";
 import { LOCKS_OF_RUNS } from "./locks-of-runs.ts";
 import { MESSAGES_BETWEEN_RUNS } from "./messages-between-runs.ts";
+import { MOVED_RUNS } from "./moved-runs.ts";
 import { OLD_RUNS } from "./old-runs.ts";
 import { PACKED_RUNS } from "./packed-runs.ts";
 import { PARKED_RUNS } from "./parked-runs.ts";
@@ -50,4 +51,5 @@ export const SABOTAGES: readonly Sabotage[] = [
   ...SCHEDULES,
   ...LIVES_OF_WORKERS,
   ...WATCHED_RUNS,
+  ...MOVED_RUNS,
 ];

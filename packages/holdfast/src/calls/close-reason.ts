@@ -11,6 +11,7 @@ const ENDS: Readonly<Record<ClosedStatus, string>> = {
   terminated: "was terminated",
   timed_out: "has timed out",
   continued: "has continued as new",
+  moved: "has moved to another store",
 };
 
 /** How many events of an open parent are looked through for the one that gave the child up: it has only just come. */

@@ -38,6 +38,8 @@ export interface PortsBundle {
   readonly leaseMs?: number;
   /** How many events a segment has, if not as many as have been measured to pay; the simulator packs short histories, too. */
   readonly eventsPerSegment?: number;
+  /** Opens another store as this one was opened, and returns its client: for moves to a URL. */
+  readonly connectTo?: (url: string) => Promise<object>;
   readonly telemetry?: Telemetry;
   /** How alerts leave the process; over the network, if not said otherwise. */
   readonly webhooks?: Webhooks;

@@ -8,7 +8,7 @@ import { hookedStore } from "../ports/store-calls.ts";
 import { offering, wantedRun } from "./call-checks.ts";
 import { ClientCore } from "./client-core.ts";
 import type { StartOptions } from "./client-options.ts";
-import { type KnownWorkflows, newRun, requireRoom, requireStarted, startedRun, startOf } from "./new-run.ts";
+import { type KnownWorkflows, newRun, requireRoom, requireStarted, startOf } from "./new-run.ts";
 import { RunHandle } from "./run-handle.ts";
 import { startMany } from "./start-many.ts";
 import type { HandleOf, StartArguments, StartedMany, StartRequest } from "./start-request.ts";
@@ -64,8 +64,8 @@ export class ClientInTransaction {
       throw invalidOption(`start of workflow "${run.workflow}"`, "debounce", "is not possible in a transaction");
     const start = startOf(this.#core, run, options, false, undefined);
     const outcome = requireRoom(run, await this.#core.starts.add({ start, holdBy: undefined }));
-    requireStarted(this.#core, outcome, run.workflow);
-    return new RunHandle(this.#core, outcome.run.id, startedRun(outcome), offering(workflow)) as RunHandle<never>;
+    const started = requireStarted(this.#core, outcome, run.workflow);
+    return new RunHandle(this.#core, outcome.run.id, started, offering(workflow)) as RunHandle<never>;
   }
 
   /**

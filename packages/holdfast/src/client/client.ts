@@ -1,5 +1,4 @@
 import { originalStore } from "../calls/answering-store.ts";
-import type { ReserveDelivery } from "../calls/holding-delivery.ts";
 import { Lifetime } from "../calls/lifetime.ts";
 import type { PortsBundle } from "../calls/ports-bundle.ts";
 import { RunEnds } from "../calls/run-ends.ts";
@@ -9,7 +8,6 @@ import type { Worker } from "../engine/worker/worker.ts";
 import type { WorkerOptions } from "../engine/worker/worker-options.ts";
 import { requireId } from "../errors/option-checks.ts";
 import { batchNamespace, isBatchNamespace } from "../model/batch.ts";
-import type { LiveRun } from "../model/live-run.ts";
 import { type NewRun, runOf } from "../model/run.ts";
 import type { CarriedMessage, StartOutcome, Store } from "../ports/store.ts";
 import type { SignalDefinition } from "../replay/context/context.ts";
@@ -19,39 +17,35 @@ import { Batch } from "./batches/batch.ts";
 import type { BatchResult } from "./batches/batch-result.ts";
 import { type BatchClient, Batches, quietPorts } from "./batches/batches.ts";
 import { offering, wantedRun } from "./call-checks.ts";
-import { ClientCore } from "./client-core.ts";
+import type { ClientCore } from "./client-core.ts";
 import { ClientInTransaction, type JoinedCalls, JoinedCore, notAClient } from "./client-in-transaction.ts";
 import type { CountOptions, ListFilter, ListOptions, PurgeOptions, StartOptions } from "./client-options.ts";
 import { debounced } from "./debounce.ts";
 import { checkHealth, checkLive, checkReady, type Health, type Readiness } from "./health.ts";
 import { countRuns, listRuns, type RunPage } from "./list-runs.ts";
-import { firstOf, type LocalQueries } from "./local-queries.ts";
+import { firstOf } from "./local-queries.ts";
 import { Locks } from "./locks.ts";
+import { makeCore } from "./make-core.ts";
 import { freeSlot, makeWorker } from "./make-worker.ts";
 import { Namespaces } from "./namespaces.ts";
-import {
-  isDueAtOnce,
-  type KnownWorkflows,
-  newRun,
-  requireRoom,
-  requireStarted,
-  startedRun,
-  startOf,
-} from "./new-run.ts";
+import { isDueAtOnce, type KnownWorkflows, newRun, requireRoom, requireStarted, startOf } from "./new-run.ts";
 import { purgeEnded } from "./purge.ts";
 import { makeQueues, type Queues } from "./queues.ts";
 import { type Rate, type RateOptions, readRates } from "./rates.ts";
 import { type ReencodeOptions, type ReencodeProgress, reencodeStored } from "./reencode.ts";
-import { RESULT_LOOK_MS, ResultWaiter } from "./result-waiter.ts";
+import { RESULT_LOOK_MS } from "./result-waiter.ts";
 import { Retention } from "./retention.ts";
 import { RunHandle, type StartedRun } from "./run-handle.ts";
+import { existing } from "./run-moved.ts";
 import { Schedules } from "./schedules/schedules.ts";
 import { prepareSignal } from "./signals.ts";
 import { startMany } from "./start-many.ts";
 import type { HandleOf, StartArguments, StartedMany, StartRequest } from "./start-request.ts";
 import { Tasks } from "./tasks.ts";
+import { type ExportOptions, exportRuns, type ImportOptions, importRuns } from "./transfers/export-runs.ts";
+import { type MoveOptions, withTarget } from "./transfers/move-runs.ts";
+import type { TransferResult } from "./transfers/transfer-result.ts";
 import { UnservedStarts } from "./unserved-starts.ts";
-import { UpdateWaiter } from "./update-waiter.ts";
 import { Versions } from "./versions.ts";
 import { type WatchedEvent, type Watching, type WatchOptions, watchRun } from "./watch.ts";
 import { explainRun, type Why } from "./why.ts";
@@ -108,16 +102,8 @@ export class Client {
     watchStarts = false,
   ) {
     this.namespace = namespace;
-    const isHeldHere = (runId: string): boolean => this.#workers.some((worker) => worker.holds(runId));
-    const waiting = { ...ports, namespace, ends: this.#ends, lookMs, isHeldHere, life: this.#life };
-    const [waiter, updates] = [new ResultWaiter(waiting), new UpdateWaiter(waiting)];
-    const look = (runId: string): LiveRun | undefined => firstOf(this.#workers, (worker) => worker.look(runId));
-    const local: LocalQueries = {
-      live: (...asked) => firstOf(this.#workers, ({ queries }) => queries.live(...asked)),
-      replayed: (...asked) => firstOf(this.#workers, ({ queries }) => queries.replayed(...asked)),
-    };
-    const reserve: ReserveDelivery = (messages) => firstOf(this.#workers, (worker) => worker.reserveDelivery(messages));
-    this.#core = new ClientCore(ports, namespace, waiter, updates, this.#life, look, local, reserve);
+    const shared = { namespace, ends: this.#ends, life: this.#life, workers: this.#workers, lookMs };
+    this.#core = makeCore(ports, shared);
     this.versions = new Versions(this.#core);
     this.workers = new Workers(this.#core);
     this.tasks = new Tasks(this.#core);
@@ -166,7 +152,7 @@ export class Client {
     try {
       const start = startOf(this.#core, run, options, slot !== undefined, messages);
       outcome = requireRoom(run, await this.#core.starts.add({ start, holdBy: slot }));
-      return outcome;
+      return outcome.outcome === "exists" ? await existing(this.#core, outcome) : outcome;
     } finally {
       const created = outcome?.outcome === "created" ? outcome.run : undefined;
       const first = created && messages && firstMessages(created, messages);
@@ -313,6 +299,24 @@ export class Client {
     return reencodeStored(this.#core, options);
   }
 
+  /** Writes finished runs as JSON lines, with their histories: to a file, or to a stream. */
+  export(options: ExportOptions): Promise<TransferResult> {
+    return exportRuns(this.#core, options);
+  }
+
+  /** Stores the runs of an export. Run ids that exist are skipped, so an import can be repeated. */
+  import(options: ImportOptions): Promise<TransferResult> {
+    return importRuns(this.#core, options);
+  }
+
+  /**
+   * Takes open runs to another store, where they go on: each exactly once, whatever dies in between. Runs that a worker holds are
+   * awaited. Repeat a call that was cut off: it finishes what it finds on its way.
+   */
+  move(options: MoveOptions<Client>): Promise<TransferResult> {
+    return withTarget(this.#core, options, (client) => client.#core);
+  }
+
   /** Whether the store answers, and how fast; the state of each worker by the age of its heartbeat; what waits in queues, late timers; what keeps schedules. */
   health(): Promise<Health> {
     return checkHealth(this.#core);
@@ -389,7 +393,7 @@ export class Client {
   #handleFor(outcome: StartOutcome, workflow: AnyWorkflow | string): RunHandle<never> {
     const { run } = outcome;
     if (run.availableAt !== null) for (const worker of this.#workers) worker.noteDueAt(run.availableAt);
-    requireStarted(this.#core, outcome, offering(workflow)?.name ?? (workflow as string));
-    return this.makeHandle(this.#core, run.id, startedRun(outcome), offering(workflow)) as RunHandle<never>;
+    const started = requireStarted(this.#core, outcome, offering(workflow)?.name ?? (workflow as string));
+    return this.makeHandle(this.#core, run.id, started, offering(workflow)) as RunHandle<never>;
   }
 }

@@ -101,6 +101,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
     plainCodec: options.codec === undefined || options.codec === jsonCodec,
     ...(place === undefined ? {} : { place }),
     ...(commitsInFlightMax === undefined ? {} : { commitsInFlightMax }),
+    connectTo: (other) => connect(other, options),
     ...observers,
   };
   return new Client(ports, namespace, () => store.close(), RESULT_LOOK_MS, true);

@@ -17,3 +17,11 @@ export interface LocalQueries {
   /** Undefined if the code of the run is not here. */
   replayed(run: Run, name: string, argument: Payload): Promise<Payload> | undefined;
 }
+
+/** The list may grow. */
+export function localQueries(workers: readonly { readonly queries: LocalQueries }[]): LocalQueries {
+  return {
+    live: (...asked) => firstOf(workers, ({ queries }) => queries.live(...asked)),
+    replayed: (...asked) => firstOf(workers, ({ queries }) => queries.replayed(...asked)),
+  };
+}

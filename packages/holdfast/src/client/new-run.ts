@@ -36,6 +36,7 @@ import { checkInput } from "./call-checks.ts";
 import type { ClientCore } from "./client-core.ts";
 import type { DebounceOptions, StartOptions } from "./client-options.ts";
 import type { StartedRun } from "./run-handle.ts";
+import { runMoved } from "./run-moved.ts";
 
 /** Finds a workflow offered by a worker of this process: a start by name gets its schema, queue and version from it. */
 export type KnownWorkflows = (name: string, version: string | undefined) => AnyWorkflow | undefined;
@@ -175,13 +176,8 @@ export function requireRoom({ id, queue, workflow }: NewRun, answer: StartOutcom
   throw new HoldfastError("queue_full", message, { data: { id, queue, workflow } });
 }
 
-/** What the handle of a start knows. */
-export function startedRun({ outcome, run }: StartOutcome): StartedRun {
-  return { runId: run.runId, workflow: run.workflow, created: outcome === "created" };
-}
-
-/** Throws if the run with that id is not the one to be started. */
-export function requireStarted(core: ClientCore, { outcome, run }: StartOutcome, workflow: string): void {
+/** What the handle of a start knows. Throws if the run with that id is not the one to be started. */
+export function requireStarted(core: ClientCore, { outcome, run }: StartOutcome, workflow: string): StartedRun {
   if (outcome === "created") core.ports.telemetry?.count("runs_started", 1, startLabels(run));
   if (run.workflow !== workflow) {
     const message = `The id "${run.id}" belongs to a run of workflow "${run.workflow}", not "${workflow}". Choose another id.`;
@@ -190,10 +186,12 @@ export function requireStarted(core: ClientCore, { outcome, run }: StartOutcome,
     });
   }
   if (outcome === "exists") {
+    if (run.status === "moved") throw runMoved(run.id, "another store");
     throw new HoldfastError("run_already_exists", `Run "${run.id}" already exists and is ${run.status}.`, {
       data: { id: run.id, runId: run.runId, status: run.status },
     });
   }
+  return { runId: run.runId, workflow: run.workflow, created: outcome === "created" };
 }
 
 export function isDueAtOnce({ startAt, startDelayMs }: NewRun): boolean {

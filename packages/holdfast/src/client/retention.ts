@@ -42,6 +42,11 @@ export interface RetentionOptions {
    * @defaultValue they are kept
    */
   readonly continued?: Duration;
+  /**
+   * Runs that have moved to another store, once they have arrived there.
+   * @defaultValue they are kept
+   */
+  readonly moved?: Duration;
 }
 
 const isKept: OptionCheck = (value, where, option) => {
@@ -57,6 +62,7 @@ const OPTIONS: OptionChecks<RetentionOptions> = {
   terminated: isKept,
   timed_out: isKept,
   continued: isKept,
+  moved: isKept,
 };
 
 const WHERE = "retention.set";

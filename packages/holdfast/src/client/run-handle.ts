@@ -35,6 +35,7 @@ import { type OperatorOptions, pauseRun, readWho, resumeRun, retryRun, withWho }
 import { lastOfChain, queryRun } from "./queries.ts";
 import { RESULT_OPTIONS, type ResultOptions } from "./result-options.ts";
 import { endOf, type RunFate } from "./result-waiter.ts";
+import { here, movedError } from "./run-moved.ts";
 import { describeRun, type EventView, type RunDescription, viewEvents, wholeHistory } from "./run-view.ts";
 import { prepareSignal } from "./signals.ts";
 import { foldSteps, type StepView } from "./step-view.ts";
@@ -158,6 +159,7 @@ export class RunHandle<T = unknown, M extends Offers = Offers, I = unknown> {
     const about = { id: this.id, runId: end.runId, workflow: this.#workflow ?? "", cause, ...undone };
     const reason = end.error?.data?.["reason"];
     const why = typeof reason === "string" ? { reason } : {};
+    if (end.status === "moved") throw movedError(this.id, end.error);
     if (end.status === "parked") throw new RunParkedError(about);
     if (end.status === "canceled") throw new RunCanceledError({ ...about, ...why });
     if (end.status === "terminated") throw new RunTerminatedError({ ...about, ...why });
@@ -254,7 +256,7 @@ export class RunHandle<T = unknown, M extends Offers = Offers, I = unknown> {
     requireOffered(this.#expected, definition, "query");
     await this.#requireExpected();
     const read = async (): Promise<Run> =>
-      lastOfChain(this.#core, this.#found(await this.#core.queries.read(this.#ref())));
+      here(await lastOfChain(this.#core, this.#found(await this.#core.queries.read(this.#ref()))));
     const asked = queryRun(this.#core, { knownRunId: this.#knownRunId, read }, definition, argument);
     return this.during(asked) as Promise<never>;
   }
@@ -293,8 +295,9 @@ export class RunHandle<T = unknown, M extends Offers = Offers, I = unknown> {
     const who = readWho(why, "terminate");
     const cause = new HoldfastError("run_terminated", who.reason ?? "terminated");
     await this.#requireExpected();
-    const { outcome } = await this.#core.terminate(this.#ref(), withWho(toErrorRecord(cause), who));
+    const { outcome, status } = await this.#core.terminate(this.#ref(), withWho(toErrorRecord(cause), who));
     if (outcome === "not_found") throw this.#notFound();
+    if (status === "moved") await this.#readLast();
   }
 
   /**
@@ -304,7 +307,7 @@ export class RunHandle<T = unknown, M extends Offers = Offers, I = unknown> {
    */
   async retry(why?: OperatorOptions | string): Promise<void> {
     this.#core.requireNoTransaction("retry");
-    await retryRun(this.#core, () => this.#read(), readWho(why, "retry"));
+    await retryRun(this.#core, async () => here(await this.#read()), readWho(why, "retry"));
   }
 
   /**
@@ -315,7 +318,12 @@ export class RunHandle<T = unknown, M extends Offers = Offers, I = unknown> {
     this.#core.requireNoTransaction("fork");
     checkForkOptions(options);
     const checkInput = (input: unknown): Promise<unknown> => checkedInputOf(this.#expected, input);
-    const { run, created } = await forkRun({ core: this.#core, options, read: () => this.#read(), checkInput });
+    const { run, created } = await forkRun({
+      core: this.#core,
+      options,
+      read: async () => here(await this.#read()),
+      checkInput,
+    });
     const { id, runId, workflow } = run;
     return this.another(this.#core, id, { runId, workflow, created }, this.#expected) as RunHandle<T, M, I>;
   }
@@ -334,6 +342,7 @@ export class RunHandle<T = unknown, M extends Offers = Offers, I = unknown> {
     const messageId = id ?? this.#core.newId();
     const outcome: DeliverOutcome = await this.#core.messages.add({ ...message, messageId, to: this.#ref() });
     if (outcome.outcome === "not_found") throw this.#notFound();
+    if (outcome.outcome === "closed" && outcome.status === "moved") await this.#readLast();
     if (outcome.outcome === "closed" && !closedIsFine) throw runClosed(this.id, outcome.status);
     if (outcome.outcome === "full") throw inboxFull(this.id);
     return outcome;
@@ -350,7 +359,7 @@ export class RunHandle<T = unknown, M extends Offers = Offers, I = unknown> {
 
   /** The run that it continued as, if it did. */
   async #readLast(): Promise<Run> {
-    return lastOfChain(this.#core, await this.#read());
+    return here(await lastOfChain(this.#core, await this.#read()));
   }
 
   #found(run: Run | null): Run {

@@ -19,6 +19,7 @@ import type { FinishTask, TaskResult } from "../ports/store.ts";
 import type { ClientCore } from "./client-core.ts";
 import { LIST_LIMIT_DEFAULT } from "./list-filter.ts";
 import { RunHandle } from "./run-handle.ts";
+import { movedError } from "./run-moved.ts";
 
 const LIST_LIMIT_MAX = 1_000;
 
@@ -242,6 +243,8 @@ export class Tasks {
       const message = `There is no task with this token in namespace "${namespace}".`;
       return new HoldfastError("task_not_found", message, { data });
     }
+    const [run] = await this.#core.call((store) => store.runs.read({ runs: [{ namespace, runId }] }));
+    if (run?.status === "moved") return movedError(run.id, run.error);
     const message = `The attempt of task "${event.op}" of run ${runId} that this token belongs to is over.`;
     return new HoldfastError("task_closed", message, { data });
   }

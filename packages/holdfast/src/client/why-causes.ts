@@ -32,6 +32,8 @@ export interface Findings {
   readonly limits: readonly Cause[];
   /** The locks and the other runs that it waits for. */
   readonly others: readonly Cause[];
+  /** It has moved to another store, and is not known to have arrived. */
+  readonly departed: boolean;
 }
 
 export interface PendingCancel extends RequestedCancel {

@@ -18,6 +18,8 @@ const OPS_TOLD_MAX = 5;
 /** What keeps the run from ending, in words for the person on call. */
 export function reasonOf(findings: Findings, causes: readonly Cause[]): string {
   const { run, now } = findings;
+  if (run.status === "moved")
+    return `${run.error?.message ?? "It has moved to another store."}${findings.departed ? " It is not known to have arrived there: repeat hf.move." : ""}`;
   if (run.status === "continued") return `It continued as run ${run.continuedAs}.`;
   if (isClosed(run.status)) {
     const undone =

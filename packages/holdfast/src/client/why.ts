@@ -74,7 +74,14 @@ async function findingsOf(core: ClientCore, run: Run, known: Known, path: readon
   const others = [...(await lockCauses(core, run, steps, follow)), ...(await otherCauses(steps, follow))];
   const limits = closed ? [] : await limitCauses(core, run, open, events.at(-1)?.at ?? run.createdAt, follow);
   const { workers, now } = known;
-  return { run, workers, now, events, steps, live, cancel, tasks, limits, others };
+  const departed = run.status === "moved" && (await isOnItsWay(core, run));
+  return { run, workers, now, events, steps, live, cancel, tasks, limits, others, departed };
+}
+
+/** Whether a run that has moved is not known to have arrived. */
+async function isOnItsWay(core: ClientCore, { namespace, runId }: Run): Promise<boolean> {
+  const departures = await core.call((store) => store.transfers.departures({ namespace, runId, limit: 1 }));
+  return departures.length > 0;
 }
 
 /** The first cancel counts. A cancel in the inbox has not been received yet. */

@@ -23,6 +23,15 @@ export const INPUT_CODES = {
     summary: "A name or id is empty, too long, or contains characters that not every store can keep.",
     advice: "Use a short printable name; the message says what is wrong.",
   },
+  invalid_export: {
+    group: "validation",
+    caller: "fix_input",
+    kind: "BadRequest",
+    summary:
+      "A line cannot be imported: the file was cut off or changed, is not an export, or was written by a newer version. Runs of the lines before it are stored.",
+    advice:
+      "The line is data.line, from 1. Export again, or update Holdfast; an import that is repeated skips what is there.",
+  },
   invalid_duration: {
     group: "validation",
     caller: "fix_input",

@@ -67,6 +67,14 @@ export const RUN_CODES = {
       "The run has ended, and accepts no more signals, updates or other commands; or it is being wound up, and accepts no more updates. Also: retry() of a failed run that has already compensated its steps, or whose id now belongs to a newer run. Only cancel() and terminate() ignore a closed run without an error.",
     advice: "Read its result, or start a new run.",
   },
+  run_moved: {
+    group: "concurrency",
+    caller: "conflict",
+    kind: "BadRequest",
+    summary:
+      "The run has moved to another store (hf.move), where it goes on. Messages, commands, tokens of its tasks and starts with its id are refused here; the history up to then can still be read.",
+    advice: "Connect to the store that data.to names. If the run is not there yet, the move was cut off: repeat it.",
+  },
   run_not_failed: {
     group: "concurrency",
     caller: "conflict",

@@ -1,4 +1,5 @@
 import type { Lineage } from "../model/child.ts";
+import type { AtArrival } from "../model/decisions/arrival.ts";
 import { deadlineFrom, dueTime, firstDueTime, isDue } from "../model/decisions/due-time.ts";
 import { creationTime, startTime } from "../model/decisions/start.ts";
 import type { HistoryEvent } from "../model/event.ts";
@@ -10,7 +11,7 @@ import type { Schedule, ScheduleDecision } from "../model/schedule.ts";
 import type { VersionRow } from "../model/version-row.ts";
 import type { WorkerLogRow, WorkerRow } from "../model/worker-row.ts";
 import type { Hint } from "../ports/notifier.ts";
-import type { AskAnswer, Leader, NewAsk, NewReply, RunRef, RunSegments, WorkerRef } from "../ports/store.ts";
+import type { AskAnswer, Departure, Leader, NewAsk, NewReply, RunRef, RunSegments, WorkerRef } from "../ports/store.ts";
 import type { ChildRecord, DebtRecord, Watch } from "./debts/debt-record.ts";
 import type { LockRecord } from "./locks/lock-record.ts";
 import type { InQueue, LimitedQueue } from "./queues/queue-record.ts";
@@ -47,6 +48,8 @@ export interface AskRecord extends NewAsk {
 export interface ScheduleRecord extends Omit<Schedule, "open"> {
   readonly decisions: readonly ScheduleDecision[];
 }
+
+export type ArrivalNote = NonNullable<AtArrival["noted"]>;
 
 export interface Debounced {
   readonly runId: string;
@@ -113,6 +116,10 @@ export interface MemoryState {
   readonly schedules: Map<string, ScheduleRecord>;
   /** By namespace; none is empty. */
   readonly retention: Map<string, RetentionRules>;
+  /** By run id: runs that have left, and are not known to have arrived. */
+  readonly departures: Map<string, Departure>;
+  /** By run id: what became of the last arrival of an open run. */
+  readonly arrivals: Map<string, ArrivalNote>;
   leader: Leader | null;
   readonly workerLog: WorkerLogRow[];
   newestLogEntry: number;
@@ -159,6 +166,8 @@ export function emptyState(): MemoryState {
     allows: new Map(),
     schedules: new Map(),
     retention: new Map(),
+    departures: new Map(),
+    arrivals: new Map(),
     leader: null,
     workerLog: [],
     newestLogEntry: 0,

@@ -39,6 +39,7 @@ import { finishTasks } from "./tasks/finishes.ts";
 import { listTasks, readTasks, taskPosition } from "./tasks/listing.ts";
 import { beatTasks, cancelTasks, expiredTasks } from "./tasks/reports.ts";
 import { MemoryTransaction, recordedOutcome, recordOutcome, untilAborted } from "./transactions/transact.ts";
+import * as transfers from "./transfers.ts";
 import * as versions from "./versions.ts";
 import { addRates, askToDrain, forgetWorkers, readRates, readWorkerLog } from "./worker-log.ts";
 import * as workers from "./workers.ts";
@@ -161,6 +162,15 @@ export class MemoryStore implements port.Store {
     set: this.#effect("retention.set", setRetention),
     read: this.#effect("retention.read", readRetention),
     list: this.#effect("retention.list", listRetention),
+  };
+
+  readonly transfers: port.TransferStore = {
+    read: this.#effect("transfers.read", transfers.readRests),
+    departIfIdle: this.#effect("transfers.departIfIdle", transfers.departRunIfIdle),
+    departures: this.#effect("transfers.departures", transfers.listDepartures),
+    arrive: this.#effect("transfers.arrive", transfers.arriveRun),
+    confirm: this.#effect("transfers.confirm", transfers.confirmDeparture),
+    forget: this.#effect("transfers.forget", transfers.forgetArrival),
   };
 
   readonly queues: port.QueueStore = {

@@ -1,5 +1,13 @@
 export const OPEN_STATUSES = ["pending", "running", "sleeping", "waiting", "compensating", "parked"] as const;
-export const CLOSED_STATUSES = ["completed", "failed", "canceled", "terminated", "timed_out", "continued"] as const;
+export const CLOSED_STATUSES = [
+  "completed",
+  "failed",
+  "canceled",
+  "terminated",
+  "timed_out",
+  "continued",
+  "moved",
+] as const;
 export const RUN_STATUSES = [...OPEN_STATUSES, ...CLOSED_STATUSES] as const;
 
 /** The status of a run that has not ended. */

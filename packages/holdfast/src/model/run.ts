@@ -210,5 +210,5 @@ export function endEvent(run: Run): HistoryEvent | undefined {
 }
 
 function endedBy({ status, error }: Run): Who {
-  return status === "terminated" ? whoOf(error?.data ?? {}) : {};
+  return status === "terminated" || status === "moved" ? whoOf(error?.data ?? {}) : {};
 }

@@ -225,7 +225,7 @@ export type Transition =
   | { readonly type: "release" }
   | {
       readonly type: "end";
-      readonly status: Exclude<ClosedStatus, "continued" | "terminated">;
+      readonly status: Exclude<ClosedStatus, "continued" | "terminated" | "moved">;
       readonly output: Payload | null;
       readonly error: ErrorRecord | null;
       /** Write nothing of this commit if there are unconsumed messages: the code may want to see them first. */

@@ -23,7 +23,8 @@ export type StoreCalls = CallsOf<"runs"> &
   CallsOf<"asks"> &
   CallsOf<"payloads"> &
   CallsOf<"schedules"> &
-  CallsOf<"retention"> & { readonly transact: NonNullable<Store["transact"]>; readonly readClock: Store["readClock"] };
+  CallsOf<"retention"> &
+  CallsOf<"transfers"> & { readonly transact: NonNullable<Store["transact"]>; readonly readClock: Store["readClock"] };
 
 /** The full name of a call, such as `runs.commit`. */
 export type StoreMethod = keyof StoreCalls;
@@ -77,6 +78,7 @@ const GROUPS: { readonly [G in keyof StoreGroups]: Readonly<Record<keyof StoreGr
   payloads: { read: true, replaceIfUnchanged: true },
   schedules: { putIfRevision: true, due: true, read: true, decisions: true, list: true, remove: true },
   retention: { set: true, read: true, list: true },
+  transfers: { read: true, departIfIdle: true, departures: true, arrive: true, confirm: true, forget: true },
 };
 
 type Call = (params: unknown) => Promise<unknown>;

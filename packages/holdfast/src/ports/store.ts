@@ -36,6 +36,7 @@ import type { ScheduleStore } from "./schedules.ts";
 import type { SegmentStore } from "./segments.ts";
 import type { TaskStore } from "./tasks.ts";
 import type { TransactParams, TransactResult } from "./transact.ts";
+import type { TransferStore } from "./transfers.ts";
 import type { VersionStore } from "./versions.ts";
 import type { WorkerStore } from "./workers.ts";
 
@@ -59,6 +60,7 @@ export type * from "./segments.ts";
 export type * from "./starts.ts";
 export type * from "./tasks.ts";
 export type * from "./transact.ts";
+export type * from "./transfers.ts";
 export type * from "./versions.ts";
 export type * from "./workers.ts";
 
@@ -79,6 +81,7 @@ export interface StoreGroups {
   readonly payloads: PayloadStore;
   readonly schedules: ScheduleStore;
   readonly retention: RetentionStore;
+  readonly transfers: TransferStore;
 }
 
 export interface Store extends StoreGroups {

@@ -20,6 +20,8 @@ import { testEngine, VirtualClock } from "holdfast/testing";
 import { describe, expect, test } from "vitest";
 import { nextAfter, readSpec } from "../../src/calendar/index.ts";
 import type { PortsBundle } from "../../src/calls/ports-bundle.ts";
+import { isTooLarge } from "../../src/client/transfers/run-images.ts";
+import { TransferCount } from "../../src/client/transfers/transfer-result.ts";
 import { resolvePool } from "../../src/engine/pool/pool-options.ts";
 import { TaskPool } from "../../src/engine/pool/task-pool.ts";
 import type { ProcessEvents } from "../../src/ports/task-processes.ts";
@@ -574,6 +576,24 @@ describe("docs/limits.md", () => {
     const { skipped, skippedCount } = await t.client.batch({}).terminate();
     expect([skipped.length, skippedCount]).toEqual([1_000, 1_020]);
     await t.close();
+  });
+
+  test("runs that a move, an export or an import names as skipped", () => {
+    const count = new TransferCount();
+    for (let i = 0; i < 1_001; i++) count.skip({ runId: `${i}`, id: `${i}` }, "run_exists");
+    expect([count.result.skipped.length, count.result.skippedCount]).toEqual([1_000, 1_001]);
+  });
+
+  test("size of a run that is exported or moved", () => {
+    const read = (events: number, bytes: number) => {
+      const run = { input: new Uint8Array(bytes), output: null };
+      const list = Array.from({ length: events }, () => ({}));
+      return isTooLarge({ run, events: list, messages: [] } as never);
+    };
+    const most = 64 * 1024 * 1024;
+    expect([read(0, most), read(0, most + 1), read(1, most - 200), read(1, most - 199)]).toEqual([
+      ...[false, true, false, true],
+    ]);
   });
 
   test("names of workflows and namespaces", async () => {

@@ -104,8 +104,8 @@ function shown(outcome: Outcome): unknown {
   return "open";
 }
 
-/** What the row says about the end. The code of a run that was terminated or has continued has no end of its own. */
+/** What the row says about the end. The code of a run that was terminated, has continued or has moved has no end of its own. */
 function expected({ status, output, error }: Run): unknown {
   if (status === "completed") return { output };
-  return status === "terminated" || status === "continued" ? "open" : { error: error?.message };
+  return ["terminated", "continued", "moved"].includes(status) ? "open" : { error: error?.message };
 }

@@ -275,9 +275,9 @@ export class Process {
 }
 
 export class Cluster {
-  readonly clock = new VirtualClock();
-  readonly hints = new LossyNotifier(this.clock);
-  readonly store = new MemoryStore({ clock: this.clock, notifier: this.hints });
+  readonly clock: VirtualClock;
+  readonly hints: LossyNotifier;
+  readonly store: MemoryStore;
   readonly executions: Execution[] = [];
   /** Lines that workers wrote at level error. */
   readonly errors: string[] = [];
@@ -293,7 +293,14 @@ export class Cluster {
   readonly lookMs: number | undefined;
   #processes = 0;
 
-  constructor({ lookMs }: { readonly lookMs?: number } = {}) {
+  /** `clock`: that of another cluster, so that both live in one time. */
+  constructor({
+    lookMs,
+    clock = new VirtualClock(),
+  }: { readonly lookMs?: number; readonly clock?: VirtualClock } = {}) {
+    this.clock = clock;
+    this.hints = new LossyNotifier(clock);
+    this.store = new MemoryStore({ clock, notifier: this.hints });
     this.lookMs = lookMs;
   }
 

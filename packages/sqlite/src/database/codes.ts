@@ -24,6 +24,7 @@ const STATUS_CODES: Readonly<Record<RunStatus, number>> = {
   terminated: 24,
   timed_out: 25,
   continued: 26,
+  moved: 27,
 };
 
 const CLOSED_FROM = 20;

@@ -14,6 +14,8 @@ export interface TiedRun {
 export function oweAfterEnd(call: Call, row: TiedRun, status: RunStatus): number | null {
   const { runKey } = row;
   let { ties } = row;
+  // It has not ended, and nobody waits for it here.
+  if (status === "moved") return ties;
   if (status !== "continued") {
     const isAwaited = hasTie(ties, TIES.lineage) && leaveParent(call, runKey);
     if (isAwaited || (hasTie(ties, TIES.watched) && isWatched(call, chainOf(call, runKey))))
@@ -151,6 +153,18 @@ export function addChild(call: Call, parentRow: TiedRun, child: NewChild, start:
 /** A continuation has the lineage and the watchers of the run that it continues. Returns its ties. */
 export function inheritedTies({ ties }: TiedRun): number | null {
   return ties === null ? null : ties & (TIES.lineage | TIES.watched | TIES.place) || null;
+}
+
+/** The lineage of a run that comes from another store. Its parent may be unknown here: no run has the key 0. */
+export function insertLineage(call: Call, child: Pick<NewChild, "runKey" | "createdAt">, lineage: Lineage): void {
+  const { parent, op, root, depth } = lineage;
+  const parentId = newUuidBytes(parent.runId);
+  const [parentKey = 0] = call.sql.columns("select run_key from holdfast_runs where run_id = ?", parentId) ?? [];
+  call.sql.execute(
+    INSERT_LINEAGE,
+    ...[child.runKey, parentKey, child.createdAt, depth, parentId, newUuidBytes(root.runId)],
+    ...[parent.namespace, parent.id, root.id, op],
+  );
 }
 
 export function inheritLineage({ sql }: Call, from: TiedRun, next: Pick<NewChild, "runKey" | "createdAt">): void {

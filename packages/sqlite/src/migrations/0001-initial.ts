@@ -19,6 +19,7 @@ import { LIMITS } from "./0001-limits.ts";
  *   them, and pays one byte for `ties` being null. The bits of `ties` say in which of them to look.
  * - Debts are numbered by `autoincrement`: the number of a paid debt is never given to another one.
  */
+import { TRANSFERS } from "./0001-transfers.ts";
 import { WORKERS } from "./0001-workers.ts";
 
 export const INITIAL = `
@@ -361,4 +362,4 @@ create table holdfast_hints (
   source integer not null,
   hints  text not null
 ) strict;
-${LIMITS}`;
+${LIMITS}${TRANSFERS}`;

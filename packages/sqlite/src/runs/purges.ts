@@ -17,6 +17,9 @@ const OLD_NAMED = `
   select ${COLUMNS}
   from holdfast_runs r join holdfast_run_starts s on s.run_key = r.run_key
   where r.run_id = ? and r.namespace_key = ? and r.ended_at < ? and (r.ended_at, r.run_id) > (?, ?) and coalesce(r.ties, 0) & ? = 0`;
+const BY_RUN_ID = `
+  select ${COLUMNS}
+  from holdfast_runs r join holdfast_run_starts s on s.run_key = r.run_key where r.run_id = ?`;
 const LAST_OF_SCHEDULE = "select 1 as yes from holdfast_schedules where namespace = ? and id = ? and open_id = ?";
 const DELETIONS = ["events", "segments", "attributes", "run_ends", "run_starts", "runs"].map(
   (table) => `delete from holdfast_${table} where run_key = ?`,
@@ -71,6 +74,11 @@ function isLastOfSchedule({ sql }: Call, namespace: string, { id, status }: OldR
   const schedule = scheduleIdOf(id);
   if (schedule === undefined || status === statusCode("continued")) return false;
   return sql.get(LAST_OF_SCHEDULE, namespace, schedule, id) !== undefined;
+}
+
+/** A run that has left, and comes back: everything of it is written anew. */
+export function deleteRun(call: Call, runId: Uint8Array): void {
+  deleteRuns(call, call.sql.all<OldRun>(BY_RUN_ID, runId));
 }
 
 function deleteRuns(call: Call, purged: readonly OldRun[]): void {

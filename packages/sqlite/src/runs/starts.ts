@@ -46,6 +46,8 @@ const LIMITED_LANE = "select limited_id from holdfast_lanes where lane_id = ?";
 const INSERT_KEY = "insert into holdfast_run_keys (run_key, key) values (?, ?)";
 const INSERT_ATTRIBUTE = "insert into holdfast_attributes (run_key, name, value) values (?, ?, ?)";
 
+const MOVED = statusCode("moved");
+
 export interface Holding {
   /** The worker's namespace: it holds no runs of other namespaces. */
   readonly namespace: string;
@@ -106,7 +108,7 @@ function startRun(call: Call, start: StartRun, shared: Shared): StartOutcome | R
   if (other) {
     const [first] = start.messages ?? [];
     const isKnown = (): boolean => first !== undefined && mayHaveHad(call, other, first.messageId);
-    const judged = judgeStart({ closed: isClosedCode(other.status) }, start, isKnown);
+    const judged = judgeStart({ closed: isClosedCode(other.status), moved: other.status === MOVED }, start, isKnown);
     if (judged === "exists") return { outcome: judged, run: readRow(call, other.runKey) };
     if (judged === "returned") return found(call, judged, other.runKey, start, shared);
     replaces = judged === "replace";
@@ -252,11 +254,11 @@ function firstRunIdOf({ sql }: Call, { runKey, runId }: StateRow): Uint8Array {
   return start?.id ?? runId;
 }
 
-function attributesText(attributes: Attributes): string | null {
+export function attributesText(attributes: Attributes): string | null {
   return Object.keys(attributes).length === 0 ? null : JSON.stringify(attributes);
 }
 
-function indexAttributes({ sql }: Call, runKey: number, attributes: Attributes): void {
+export function indexAttributes({ sql }: Call, runKey: number, attributes: Attributes): void {
   for (const [name, value] of Object.entries(attributes))
     sql.execute(INSERT_ATTRIBUTE, runKey, name, JSON.stringify(value));
 }

@@ -2,7 +2,7 @@ import { CLOSED_STATUSES, type ClosedStatus, type Transition } from "holdfast/ad
 import { expect } from "vitest";
 import type { RunKey } from "../../conversation-calls.ts";
 import { type Fixture, REPLACED } from "../../fixture.ts";
-import { end, errorRecord, HOLD, park, suspend } from "../../sample-data.ts";
+import { end, errorRecord, HOLD, park, RELEASE, suspend } from "../../sample-data.ts";
 import type { Suite } from "../../suite.ts";
 
 /** Starts of children: only an open parent has them, and each of them once. */
@@ -187,6 +187,9 @@ async function closed(t: Fixture, status: ClosedStatus): Promise<RunKey> {
   } else if (status === "continued") {
     const { id } = await t.run(run.runId);
     await run.commit({ type: "continue", next: t.newRun({ id }), carried: [] });
+  } else if (status === "moved") {
+    await run.commit(RELEASE);
+    await t.transfers.departed(run.runId);
   } else {
     await run.commit(end({ status }));
   }

@@ -7,6 +7,8 @@ import { repliesToTell } from "./replies-to-tell.ts";
 
 /** What a run owes when it has ended, however it did. */
 export function oweAfterEnd(state: MemoryState, row: RunRecord, now: number): void {
+  // It has not ended, and nobody waits for it here.
+  if (row.status === "moved") return;
   const { lineage } = row;
   if (row.status !== "continued") {
     const self = lineage && childOf(state, lineage.parent.runId, row.firstRunId);

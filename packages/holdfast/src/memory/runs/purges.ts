@@ -7,7 +7,10 @@ import { deleteTask, tasksOfRun } from "../tasks/task-state.ts";
 export function purgeRuns(state: MemoryState, params: PurgeRunsParams): PurgeRunsResult {
   const { after, limit } = params;
   const mayGo = (row: RunRecord): boolean =>
-    isOld(row, params) && !state.debtsOf.has(row.runId) && (!after || byEnd(row, after) > 0);
+    isOld(row, params) &&
+    !state.debtsOf.has(row.runId) &&
+    !state.departures.has(row.runId) &&
+    (!after || byEnd(row, after) > 0);
   const named = params.runIds && [...new Set(params.runIds)].flatMap((runId) => state.runs.get(runId) ?? []);
   const old = [...(named ?? state.runs.values())].filter(mayGo).sort(byEnd);
   const found = old.slice(0, limit);
@@ -36,7 +39,7 @@ function byEnd(a: Ended, b: Ended): number {
   return (a.endedAt as number) - (b.endedAt as number) || (a.runId === b.runId ? 0 : a.runId < b.runId ? -1 : 1);
 }
 
-function purgeRun(state: MemoryState, row: RunRecord): void {
+export function purgeRun(state: MemoryState, row: RunRecord): void {
   const { runId, firstRunId } = row;
   const key = idKey(row.namespace, row.id);
   const others = (state.byId.get(key) ?? []).filter((other) => other !== runId);

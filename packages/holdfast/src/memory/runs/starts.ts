@@ -39,7 +39,11 @@ function startRun(
   const [first] = start.messages ?? [];
   const isKnown = (): boolean =>
     other !== undefined && first !== undefined && mayHaveHad(state, other, first.messageId);
-  const judged = judgeStart(other && { closed: isClosed(other.status) }, start, isKnown);
+  const judged = judgeStart(
+    other && { closed: isClosed(other.status), moved: other.status === "moved" },
+    start,
+    isKnown,
+  );
   if (other) {
     if (judged === "exists") return { outcome: judged, run: leanRow(other) };
     if (judged === "returned") return withMessages(state, judged, other, start, params, now);

@@ -1,10 +1,10 @@
 /**
  * What to do with a start, given the newest run of its id. `isKnown`: whether a message that comes with the start was
  * delivered to that run before, or to one that it continues, and not in vain. Then the start is a repetition: nothing is
- * started or ended.
+ * started or ended. After a run that has moved to another store none starts: its id lives there.
  */
 export function judgeStart(
-  newest: { readonly closed: boolean } | undefined,
+  newest: { readonly closed: boolean; readonly moved?: boolean } | undefined,
   policy: { readonly ifRunning: "return" | "fail" | "replace"; readonly ifClosed: "return" | "start" | "fail" },
   isKnown: () => boolean = () => false,
 ): "create" | "returned" | "exists" | "replace" {
@@ -17,7 +17,7 @@ export function judgeStart(
     case "fail":
       return "exists";
     case "start":
-      return "create";
+      return newest.moved ? "exists" : "create";
     case "replace":
       return "replace";
   }

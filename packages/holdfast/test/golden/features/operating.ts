@@ -1,4 +1,5 @@
 import { signal, workflow } from "holdfast";
+import { openFleet } from "../../lab/fleet.ts";
 import { ended, type Feature, taking } from "../feature.ts";
 
 let work: () => Promise<void> = () => Promise.resolve();
@@ -45,5 +46,9 @@ export const operating: Feature = {
     await ended(fleet, edited);
     const twice = await edited.fork({ before: "charge", input: 6, edit: { charge: { result: 7 } } });
     await ended(fleet, twice);
+    const leaving = await client.start(parted, 8);
+    await fleet.clock.advance("1m");
+    await client.move({ to: openFleet().client(), by: "ana", reason: "growth" });
+    await ended(fleet, leaving);
   },
 };

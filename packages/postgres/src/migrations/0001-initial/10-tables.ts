@@ -16,7 +16,7 @@ export const TABLES = String.raw`
 -- 5. There are no foreign keys: the functions are the only writers, and a check would lock the run for every event.
 
 create type run_status as enum ('pending', 'running', 'sleeping', 'waiting', 'compensating', 'parked',
-  'completed', 'failed', 'canceled', 'terminated', 'timed_out', 'continued');
+  'completed', 'failed', 'canceled', 'terminated', 'timed_out', 'continued', 'moved');
 create type worker_status as enum ('online', 'draining', 'offline');
 create type task_status as enum ('due', 'held', 'external', 'dead');
 create type task_expiry as enum ('timeout', 'start_timeout', 'total_timeout', 'heartbeat', 'cancel', 'crash');
@@ -76,7 +76,7 @@ create index runs_held on runs (held_by) where held_by is not null;
 create index runs_deadline on runs (deadline_at) where deadline_at is not null and ended_at is null;
 create index runs_parked on runs (lane_id, parked_by) where parked_by is not null and ended_at is null;
 create index runs_odd on runs (status, created_at) where status in
-  ('parked', 'compensating', 'failed', 'canceled', 'terminated', 'timed_out');
+  ('parked', 'compensating', 'failed', 'canceled', 'terminated', 'timed_out', 'moved');
 -- For retention. Including the status costs nothing: the entry is padded to eight bytes either way.
 create index runs_ended on runs (lane_id, status, ended_at) where ended_at is not null;
 

@@ -71,8 +71,9 @@ begin
                when v_refused[k.i] is not null then v_refused[k.i]
                when op.run_id is null and last.run_id is null then 'create'
                when k.i = any (v_known) then 'returned'
-               when op.run_id is null then case p_if_closed[k.i] when 'return' then 'returned' when 'fail' then 'exists'
-                                                                 else 'create' end
+               when op.run_id is null then case when p_if_closed[k.i] = 'return' then 'returned'
+                                                when p_if_closed[k.i] = 'fail' or (select x.status from runs x where x.run_id = last.run_id) = 'moved'
+                                                then 'exists' else 'create' end
                when p_if_running[k.i] = 'return' then case when k.i = any (m_i) and op.run_id <> all (v_receivers) then 'busy'
                                                            else 'returned' end
                when p_if_running[k.i] = 'fail' then 'exists'

@@ -1,0 +1,39 @@
+/** A run that an export, an import or a move has left out. */
+export interface SkippedTransfer {
+  readonly runId: string;
+  readonly id: string;
+  /**
+   * Why: `run_exists` and `id_taken` (the target has that run id, or another run of the id), `run_too_large`, `tied_children`,
+   * `tied_parent`, `tied_watched`, `tied_watches`, `tied_asked`, `tied_asks`, `tied_locks` (it has to do with another run or a
+   * lock that stays), `moving_elsewhere` (an earlier move to another store has not finished).
+   */
+  readonly code: string;
+}
+
+/** What an export, an import or a move has done. */
+export interface TransferResult {
+  /** How many runs were written. */
+  readonly runs: number;
+  /** Those that were left out: the first 1,000. */
+  readonly skipped: readonly SkippedTransfer[];
+  /** How many were left out. */
+  readonly skippedCount: number;
+}
+
+/** How many of them are named. */
+export const SKIPPED_MAX = 1_000;
+
+export class TransferCount {
+  runs = 0;
+  #skippedCount = 0;
+  readonly #skipped: SkippedTransfer[] = [];
+
+  skip({ runId, id }: { readonly runId: string; readonly id: string }, code: string): void {
+    this.#skippedCount += 1;
+    if (this.#skipped.length < SKIPPED_MAX) this.#skipped.push({ runId, id, code });
+  }
+
+  get result(): TransferResult {
+    return { runs: this.runs, skipped: this.#skipped, skippedCount: this.#skippedCount };
+  }
+}
