@@ -184,6 +184,7 @@ export type {
   OpenStoreOptions,
   StoreAdapter,
   StoreOptions,
+  TlsOptions,
 } from "./ports/open-store.ts";
 export type { Random } from "./ports/random.ts";
 export type {
