@@ -2,6 +2,7 @@
 export type { Client } from "./client/client.ts";
 export type { ClientInTransaction, JoinedCalls } from "./client/client-in-transaction.ts";
 export { clientInTransaction } from "./client/in-transaction.ts";
+export { isErrorCode } from "./errors/codes.ts";
 export { HoldfastError, type HoldfastErrorOptions, isHoldfastError } from "./errors/holdfast-error.ts";
 export { invalidOption, type OptionCheck, objectWith } from "./errors/option-checks.ts";
 export {
@@ -12,6 +13,7 @@ export {
   shownUrl,
   withoutSecrets,
 } from "./errors/shown-url.ts";
+export { batchNamespace, isBatchNamespace } from "./model/batch.ts";
 export type { CalendarSpec } from "./model/calendar-spec.ts";
 export { CLOSE_POLICIES, type ClosePolicy, type Lineage, type RunName } from "./model/child.ts";
 export {
@@ -330,6 +332,7 @@ export type {
 export {
   callStore,
   hookedStore,
+  STORE_METHODS,
   type StoreCalls,
   type StoreHooks,
   type StoreMethod,
