@@ -1,5 +1,5 @@
 /**
- * npm run bench [-- workload … | peers [peer … workload …] | codecs | telemetry | report]
+ * npm run bench [-- workload … | peers [peer … workload …] | codecs | telemetry | remote | report]
  *   --store sqlite,postgres  --repeat 3  --size tiny|normal|full  --set runs=500  --json file  --publish
  *   --against HEAD~1 (measures another commit beside this one)
  *   --others 0.25 (cores that other processes may use before a measurement is repeated)  --minutes 20 (then none is)
@@ -17,6 +17,7 @@ import type { EngineDefinition } from "./lab/engine.ts";
 import { type RoundsResult, runRounds } from "./lab/rounds.ts";
 import { Stores } from "./lab/stores.ts";
 import type { SizeName } from "./lab/workload.ts";
+import { remoteTable } from "./remote.ts";
 import { verdicts } from "./report/goals.ts";
 import { Medians } from "./report/medians.ts";
 import { writePage } from "./report/page.ts";
@@ -28,7 +29,7 @@ import { WORKLOADS, workloadOf } from "./workloads/workloads.ts";
 
 const LATEST = fileURLToPath(new URL("results/latest.json", import.meta.url));
 
-const HELP = `npm run bench [-- workload … | peers [peer … workload …] | codecs | telemetry | report]
+const HELP = `npm run bench [-- workload … | peers [peer … workload …] | codecs | telemetry | remote | report]
 
   workloads   ${WORKLOADS.map(({ name }) => name).join(", ")}
   peers       ${PEERS.join(", ")}
@@ -64,6 +65,7 @@ if (values.help) console.log(HELP);
 else if (positionals[0] === "report") writePage(JSON.parse(readFileSync(LATEST, "utf8")) as Results);
 else if (positionals[0] === "codecs") console.log(codecTable());
 else if (positionals[0] === "telemetry") console.log(await telemetryTable());
+else if (positionals[0] === "remote") console.log(await remoteTable(values.store.split(","), Number(values.repeat)));
 else await bench();
 
 function readArguments<T extends ParseArgsConfig>(config: T): ReturnType<typeof parseArgs<T>> {
