@@ -1,5 +1,5 @@
 /**
- * npm run bench [-- workload … | peers [peer … workload …] | codecs | telemetry | queues [rate] [fair] [line] | report]
+ * npm run bench [-- workload … | peers [peer … workload …] | codecs | telemetry | queues [rate] [fair] [line] | remote | report]
  *   --store sqlite,postgres  --repeat 3  --size tiny|normal|full  --set runs=500  --json file  --publish
  *   --against HEAD~1 (measures another commit beside this one)
  *   --others 0.25 (cores that other processes may use before a measurement is repeated)  --minutes 20 (then none is)
@@ -18,6 +18,7 @@ import { type RoundsResult, runRounds } from "./lab/rounds.ts";
 import { Stores } from "./lab/stores.ts";
 import type { SizeName } from "./lab/workload.ts";
 import { benchQueues } from "./queues.ts";
+import { remoteTable } from "./remote.ts";
 import { verdicts } from "./report/goals.ts";
 import { Medians } from "./report/medians.ts";
 import { writePage } from "./report/page.ts";
@@ -29,7 +30,7 @@ import { WORKLOADS, workloadOf } from "./workloads/workloads.ts";
 
 const LATEST = fileURLToPath(new URL("results/latest.json", import.meta.url));
 
-const HELP = `npm run bench [-- workload … | peers [peer … workload …] | codecs | telemetry | queues [rate] [fair] [line] | report]
+const HELP = `npm run bench [-- workload … | peers [peer … workload …] | codecs | telemetry | queues [rate] [fair] [line] | remote | report]
 
   workloads   ${WORKLOADS.map(({ name }) => name).join(", ")}
   peers       ${PEERS.join(", ")}
@@ -66,6 +67,7 @@ else if (positionals[0] === "report") writePage(JSON.parse(readFileSync(LATEST, 
 else if (positionals[0] === "codecs") console.log(codecTable());
 else if (positionals[0] === "telemetry") console.log(await telemetryTable());
 else if (positionals[0] === "queues") await queues();
+else if (positionals[0] === "remote") console.log(await remoteTable(values.store.split(","), Number(values.repeat)));
 else await bench();
 
 function readArguments<T extends ParseArgsConfig>(config: T): ReturnType<typeof parseArgs<T>> {

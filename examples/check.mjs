@@ -32,6 +32,7 @@ const checks = {
   "19-metrics": () => printsExpected("19-metrics"),
   "20-limits": () => printsExpected("20-limits"),
   "22-move": () => printsExpected("22-move"),
+  "23-remote-workers": () => printsExpected("23-remote-workers"),
   order: () => orderForPeople() ?? orderForScripts(),
   "README.md": readme,
 };

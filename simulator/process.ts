@@ -3,8 +3,10 @@ import { Client } from "../packages/holdfast/src/client/client.ts";
 import { jsonCodec } from "../packages/holdfast/src/codec/json-codec.ts";
 import type { Worker } from "../packages/holdfast/src/engine/worker/worker.ts";
 import type { WorkerOptions } from "../packages/holdfast/src/engine/worker/worker-options.ts";
+import type { Clock } from "../packages/holdfast/src/ports/clock.ts";
 import type { Environment } from "../packages/holdfast/src/ports/environment.ts";
 import type { Logger } from "../packages/holdfast/src/ports/logger.ts";
+import type { Store } from "../packages/holdfast/src/ports/store.ts";
 import { Lane, ProcessClock, type SimTime } from "./clock.ts";
 import type { Skills } from "./crew.ts";
 import { Dice } from "./dice.ts";
@@ -17,6 +19,9 @@ import { TIMED } from "./timekeeper.ts";
 export function never(): Promise<never> {
   return new Promise<never>(() => {});
 }
+
+/** What stands between a process and its connection to the store: nothing, or a network more. */
+export type AroundStore = (store: Store, ports: { readonly clock: Clock; readonly random: Dice }) => Store;
 
 export interface ProcessParams {
   readonly name: string;
@@ -38,6 +43,7 @@ export interface ProcessParams {
   readonly role: string;
   readonly pid: number;
   readonly isGone: (pid: number) => boolean;
+  readonly around?: AroundStore | undefined;
 }
 
 /** One process: a complete engine behind ports that can be cut at any moment. */
@@ -80,13 +86,14 @@ export class SimProcess {
     const onUse = (): void => this.use();
     this.clock = new ProcessClock(time, this.lane, params.rate, params.skewMs, onUse);
     this.connection = new Connection(store, this.lane, params.name, params.eventsPerSegment > 0, onUse);
+    const port = this.connection.port();
     const random = new Dice(`process ${params.seed} ${params.name}`);
     this.ports = {
       clock: this.clock,
       random,
       codec: jsonCodec,
       log,
-      store: this.connection.port(),
+      store: params.around ? params.around(port, { clock: this.clock, random }) : port,
       notifier: notifier.forLane(this.lane),
       environment: this.#environment(params),
       eventsPerSegment: params.eventsPerSegment,

@@ -14,7 +14,7 @@ import { withoutForks } from "./forked-runs.ts";
 import { SimNotifier } from "./notifier.ts";
 import { Operator } from "./operator.ts";
 import { drawPlan, type Plan } from "./plan.ts";
-import { SimProcess } from "./process.ts";
+import { type AroundStore, SimProcess } from "./process.ts";
 import { Steward } from "./steward.ts";
 import { SimStore } from "./store/sim-store.ts";
 import { TaskWorld } from "./task-world.ts";
@@ -39,6 +39,7 @@ export interface Outcome {
 
 export class Scenario {
   readonly #configuration: Configuration;
+  readonly #around: AroundStore | undefined;
   readonly #time: SimTime;
   readonly #trace = new Trace();
   readonly #store: SimStore;
@@ -65,9 +66,10 @@ export class Scenario {
   #healedAt = 0;
   #listening = true;
 
-  constructor(configuration: Configuration) {
+  constructor(configuration: Configuration, around?: AroundStore) {
     const { seed, clocks, worker } = configuration;
     this.#configuration = configuration;
+    this.#around = around;
     this.#dice = new Dice(`scenario ${seed}`);
     this.#time = new SimTime(new Dice(`order ${seed}`));
     this.#time.onCrash = (error) => this.#complain(`a task threw ${describe(error)}`);
@@ -212,6 +214,7 @@ export class Scenario {
         generation: this.#generation,
         offersSecond,
         skills,
+        around: this.#around,
       },
       (killed) => this.#onKilled(killed),
     );

@@ -1,6 +1,7 @@
 import { checkEvidence } from "./checkers/index.ts";
 import { type Configuration, describeConfiguration, drawConfiguration } from "./configuration.ts";
 import type { Evidence, Violation } from "./evidence.ts";
+import type { AroundStore } from "./process.ts";
 import { Scenario } from "./scenario.ts";
 import type { Trace } from "./trace.ts";
 import { OP_KINDS } from "./workload/index.ts";
@@ -22,8 +23,8 @@ export function configurationOf(seed: number): Configuration {
   return drawConfiguration(seed, OP_KINDS);
 }
 
-export async function runConfiguration(configuration: Configuration): Promise<SeedResult> {
-  const { evidence, trace, counts, virtualMs } = await new Scenario(configuration).run();
+export async function runConfiguration(configuration: Configuration, around?: AroundStore): Promise<SeedResult> {
+  const { evidence, trace, counts, virtualMs } = await new Scenario(configuration, around).run();
   const violations = await checkEvidence(evidence);
   return { configuration, hash: trace.hash, violations, counts, virtualMs, evidence, trace };
 }

@@ -111,7 +111,7 @@ const PAGES: readonly Page[] = [
     sections: [
       {
         title: "connect",
-        names: ["connect", "ConnectOptions", "StoreOptions", "StoreAdapter", "Limits", "DEFAULT_LIMITS"],
+        names: ["connect", "ConnectOptions", "StoreOptions", "TlsOptions", "StoreAdapter", "Limits", "DEFAULT_LIMITS"],
       },
       { title: "The client", names: ["Client", "StartOptions", "StartRequest", "StartedMany", "StartArguments"] },
       {

@@ -2,6 +2,7 @@
 export type { Client } from "./client/client.ts";
 export type { ClientInTransaction, JoinedCalls } from "./client/client-in-transaction.ts";
 export { clientInTransaction } from "./client/in-transaction.ts";
+export { isErrorCode } from "./errors/codes.ts";
 export { HoldfastError, type HoldfastErrorOptions, isHoldfastError } from "./errors/holdfast-error.ts";
 export {
   checkOptions,
@@ -19,6 +20,7 @@ export {
   withoutSecrets,
 } from "./errors/shown-url.ts";
 export { type Backlog, gatherBacklog, type LaneBacklog } from "./model/backlog.ts";
+export { batchNamespace, isBatchNamespace } from "./model/batch.ts";
 export type { CalendarSpec } from "./model/calendar-spec.ts";
 export { CLOSE_POLICIES, type ClosePolicy, type Lineage, type RunName } from "./model/child.ts";
 export {
@@ -203,6 +205,7 @@ export type {
   OpenStoreOptions,
   StoreAdapter,
   StoreOptions,
+  TlsOptions,
 } from "./ports/open-store.ts";
 export type { Random } from "./ports/random.ts";
 export type {
@@ -360,6 +363,7 @@ export type {
 export {
   callStore,
   hookedStore,
+  STORE_METHODS,
   type StoreCalls,
   type StoreHooks,
   type StoreMethod,

@@ -144,7 +144,7 @@ export type { VersionRow } from "./model/version-row.ts";
 export type { WorkerAbout, WorkerLoad, WorkerMoment, WorkerRow, WorkerStatus } from "./model/worker-row.ts";
 export type { Codec } from "./ports/codec.ts";
 export { type Logger, type LogMethod, type RunLogger, silentLogger } from "./ports/logger.ts";
-export type { Durability, MigrateMode, StoreAdapter, StoreOptions } from "./ports/open-store.ts";
+export type { Durability, MigrateMode, StoreAdapter, StoreOptions, TlsOptions } from "./ports/open-store.ts";
 export {
   COUNT_METRICS,
   type CountMetric,

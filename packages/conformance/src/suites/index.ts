@@ -16,6 +16,7 @@ import { replies } from "./conversations/replies.ts";
 import { replyDebts } from "./conversations/reply-debts.ts";
 import { startMessages } from "./conversations/start-messages.ts";
 import { watches } from "./conversations/watches.ts";
+import { foreignIds } from "./foreign-ids.ts";
 import { forks } from "./forks.ts";
 import { hints } from "./hints.ts";
 import { holdingMessages } from "./holding-messages.ts";
@@ -81,6 +82,7 @@ export const SUITES: readonly Suite[] = [
   leases,
   sweeps,
   namespaces,
+  foreignIds,
   operators,
   parkedRuns,
   pauses,

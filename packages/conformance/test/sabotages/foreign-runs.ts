@@ -2,8 +2,10 @@ import type {
   CommitRunsParams,
   DeliverMessagesParams,
   HeartbeatParams,
+  ListTasksParams,
   ReadHistoriesParams,
   RunRef,
+  WorkerRef,
 } from "holdfast/adapter";
 import type { Sabotage, Saboteur } from "./saboteur.ts";
 
@@ -53,6 +55,27 @@ export const FOREIGN_RUNS: readonly Sabotage[] = [
         const namespace = it.state.workers.get(params.workerId)?.namespace ?? params.namespace;
         return it.workers.heartbeat({ ...params, namespace });
       },
+    }),
+  },
+  {
+    it: "lists the tasks of a run id for everybody",
+    noun: "foreign ids",
+    rare: true,
+    breaks: (it) => ({
+      "tasks.list": (params: ListTasksParams) =>
+        it.tasks.list(params.runId === undefined ? params : atHome(it, { ...params, runId: params.runId })),
+    }),
+  },
+  {
+    it: "has the worker of another namespace drain",
+    noun: "foreign ids",
+    rare: true,
+    breaks: (it) => ({
+      "workers.askToDrain": (params: WorkerRef) =>
+        it.workers.askToDrain({
+          ...params,
+          namespace: it.state.workers.get(params.workerId)?.namespace ?? params.namespace,
+        }),
     }),
   },
   {

@@ -20,9 +20,11 @@ const PACKAGES: Readonly<Record<string, string>> = {
   sqlite: "@holdfast/sqlite",
   postgres: "@holdfast/postgres",
   postgresql: "@holdfast/postgres",
+  http: "@holdfast/remote",
+  https: "@holdfast/remote",
 };
 
-export const KNOWN_URLS = "file:app.db, postgres://user@host/database, memory: or memory:name";
+export const KNOWN_URLS = "file:app.db, postgres://user@host/database, https://host:7433, memory: or memory:name";
 
 /** How packages are found and loaded; tests pass their own. */
 export interface PackageLoader {

@@ -7,6 +7,7 @@ import { connect } from "./connect.ts";
 afterEach(() => {
   vi.doUnmock("@holdfast/sqlite");
   vi.doUnmock("@holdfast/postgres");
+  vi.doUnmock("@holdfast/remote");
 });
 
 test.each([
@@ -21,7 +22,7 @@ test.each([
   expect(error).toMatchObject({ code: "unknown_url_scheme" });
   const text = JSON.stringify(error) + String(error);
   expect(text).toContain(what.replaceAll('"', '\\"'));
-  expect(text).toContain("file:app.db, postgres://user@host/database, memory: or memory:name");
+  expect(text).toContain("file:app.db, postgres://user@host/database, https://host:7433, memory: or memory:name");
   expect(text).not.toContain("hunter2");
 });
 
@@ -41,6 +42,8 @@ describe.each([
   ["sqlite:app.db", "@holdfast/sqlite"],
   ["postgres://me:hunter2@db/app", "@holdfast/postgres"],
   ["postgresql://me:hunter2@db/app", "@holdfast/postgres"],
+  ["http://127.0.0.1:7433", "@holdfast/remote"],
+  ["https://holdfast.example:7433", "@holdfast/remote"],
 ])("%s", (url, packageName) => {
   test("is given to the package, with the options of the store", async () => {
     const clock = new VirtualClock();
@@ -52,11 +55,25 @@ describe.each([
       return { store, notifier };
     };
     vi.doMock(packageName, () => ({ openStore }));
-    const options = { migrate: "check", durability: "async", schema: "jobs" } as const;
+    const server = { token: "hf_1", tls: { servername: "db" } };
+    const options = { migrate: "check", durability: "async", schema: "jobs", ...server } as const;
     const client = await connect(url, { ...options, logger: silentLogger });
     expect(opened).toMatchObject([[url, { ...options, log: silentLogger }]]);
     await client.close();
   });
+});
+
+test.each<[string, object]>([
+  ["token", { token: "hunter2 hunter2" }],
+  ["token", { token: "" }],
+  ["token", { token: 7 }],
+  ["tls.key", { tls: { key: 7 } }],
+  ["tls.servername", { tls: { servername: "" } }],
+])("an odd %s is refused for any URL, and not shown", async (option, options) => {
+  const error = await connect("memory:", options).catch((caught: unknown) => caught);
+  expect(error).toMatchObject({ code: "invalid_option", data: { option } });
+  expect(String(error)).toContain(`connect: ${option} must be`);
+  expect(String(error)).not.toContain("hunter2");
 });
 
 test("an adapter that is handed over opens the URL, with the options of the store", async () => {

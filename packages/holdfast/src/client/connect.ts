@@ -58,8 +58,8 @@ const CONNECT_OPTIONS: OptionChecks<ConnectOptions> = {
 const sharedMemory = new Map<string, OpenedStore>();
 
 /**
- * Opens a store by its URL: `file:app.db` (SQLite), `postgres://…`, `memory:` (private to this client), `memory:name`
- * (shared within the process).
+ * Opens a store by its URL: `file:app.db` (SQLite), `postgres://…`, `https://…` (a server), `memory:` (private to
+ * this client), `memory:name` (shared within the process).
  */
 export async function connect(url: string, options: ConnectOptions = {}): Promise<Client> {
   if (typeof url !== "string")
@@ -71,7 +71,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
   const namespace = options.namespace ?? DEFAULT_NAMESPACE;
   const log = guardLogger(options.logger ?? consoleLogger);
   const telemetry = guardTelemetry(options.telemetry, log);
-  const { migrate, durability, schema } = options;
+  const { migrate, durability, schema, token, tls } = options;
   const storeOptions: OpenStoreOptions = {
     clock: systemClock,
     random: systemRandom,
@@ -79,6 +79,8 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
     ...(migrate === undefined ? {} : { migrate }),
     ...(durability === undefined ? {} : { durability }),
     ...(schema === undefined ? {} : { schema }),
+    ...(token === undefined ? {} : { token }),
+    ...(tls === undefined ? {} : { tls }),
   };
   const opened = await openByUrl(url, storeOptions, options.adapters);
   const { notifier, place, commitsInFlightMax, callLimitMs } = opened;

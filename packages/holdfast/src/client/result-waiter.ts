@@ -46,6 +46,8 @@ export class ResultWaiter {
   readonly #params: ResultWaiterParams;
   readonly #waiters = new Map<string, Set<Waiter>>();
   readonly #unsubscribe: (() => void)[];
+  /** What ends the interest in the hints of a run, where hints come by interest. */
+  readonly #watches = new Map<string, () => void>();
   readonly #hinted = new Set<string>();
   #looking = false;
   #timer: Timer | undefined;
@@ -76,7 +78,7 @@ export class ResultWaiter {
       waiter = { patient, resolve, reject };
       const waiters = this.#waiters.get(runId);
       if (waiters) waiters.add(waiter);
-      else this.#waiters.set(runId, new Set([waiter]));
+      else this.#add(runId, waiter);
       if (this.#waiters.size === 1 && !this.#leaving) this.#timer?.ref?.();
     });
     if (!this.#params.isHeldHere(runId)) {
@@ -114,6 +116,12 @@ export class ResultWaiter {
     this.#waiters.clear();
   }
 
+  #add(runId: string, waiter: Waiter): void {
+    this.#waiters.set(runId, new Set([waiter]));
+    const { notifier } = this.#params;
+    if (notifier.watch) this.#watches.set(runId, notifier.watch([runId]));
+  }
+
   #forget(runId: string, waiter: Waiter): void {
     const waiters = this.#waiters.get(runId);
     waiters?.delete(waiter);
@@ -123,6 +131,8 @@ export class ResultWaiter {
   /** If nothing is awaited any more, the timer must not keep the process alive. */
   #remove(runId: string): void {
     this.#waiters.delete(runId);
+    this.#watches.get(runId)?.();
+    this.#watches.delete(runId);
     if (this.#waiters.size === 0) this.#timer?.unref?.();
   }
 

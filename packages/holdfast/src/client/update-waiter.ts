@@ -47,6 +47,8 @@ export class UpdateWaiter {
   readonly #waiting = new Set<Waiting>();
   /** Those whose run is known, by run. */
   readonly #byRun = new Map<string, Set<Waiting>>();
+  /** What ends the interest in the hints of a run, where hints come by interest. */
+  readonly #watches = new Map<string, () => void>();
   /** Those whose run is not known yet, the oldest first, and by message. */
   readonly #unsent = new Set<Waiting>();
   readonly #byMessage = new Map<string, Set<Waiting>>();
@@ -121,10 +123,17 @@ export class UpdateWaiter {
     this.#unfollow(waiting);
     waiting.runId = runId;
     addTo(this.#byRun, runId, waiting);
+    const { notifier } = this.#params;
+    if (notifier.watch && !this.#watches.has(runId)) this.#watches.set(runId, notifier.watch([runId]));
   }
 
   #unfollow(waiting: Waiting): void {
-    if (waiting.runId !== null) removeFrom(this.#byRun, waiting.runId, waiting);
+    const { runId } = waiting;
+    if (runId === null) return;
+    removeFrom(this.#byRun, runId, waiting);
+    if (this.#byRun.has(runId)) return;
+    this.#watches.get(runId)?.();
+    this.#watches.delete(runId);
   }
 
   /** Its run is known, or nobody waits. Hints that only it could have missed are forgotten. */

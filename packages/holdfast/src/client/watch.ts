@@ -95,6 +95,7 @@ function waitFor({ core, ends, lookMs }: Watching, { runId }: Run): { readonly o
       notifier.subscribe((hint) => {
         if (hint.type === "ended") ifSame(hint.runId);
       }),
+      notifier.watch?.([runId]),
       core.life.watch(() => end()),
     ];
     const timer = clock.setTimer(lookMs, () => end());

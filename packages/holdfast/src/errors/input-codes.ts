@@ -117,7 +117,7 @@ export const INPUT_CODES = {
     caller: "fix_input",
     kind: "BadRequest",
     summary: "No adapter knows the scheme of the URL passed to connect().",
-    advice: "Use file:, postgres: or memory:.",
+    advice: "Use file:, postgres:, https: or memory:.",
   },
   not_supported: {
     group: "configuration",

@@ -33,4 +33,9 @@ export interface Notifier {
   publish(hints: readonly Hint[]): void;
   /** Returns the function that ends the subscription. Listeners are called in a later macrotask. */
   subscribe(listener: (hint: Hint) => void): () => void;
+  /**
+   * Somebody wants the `ended` and `replied` hints of these runs, until the returned function is called. Only a notifier that
+   * would otherwise have to send them to everybody has it; all others pass on every hint.
+   */
+  watch?(runIds: readonly string[]): () => void;
 }

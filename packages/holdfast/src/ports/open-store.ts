@@ -35,6 +35,41 @@ export interface StoreOptions {
    * @defaultValue `"holdfast"`
    */
   readonly schema?: string;
+  /**
+   * What a server knows this client by: an API key or another bearer token. A function is called for each new connection, so that
+   * a token may be replaced while the client runs.
+   * @defaultValue none
+   */
+  readonly token?: string | (() => string | Promise<string>);
+  /**
+   * Certificates for the connection to a server (`https:`).
+   * @defaultValue the server's certificate is checked against those that Node.js trusts
+   */
+  readonly tls?: TlsOptions;
+}
+
+/** Certificates, each as PEM. */
+export interface TlsOptions {
+  /**
+   * The authorities that are trusted instead of those that Node.js trusts.
+   * @defaultValue those that Node.js trusts
+   */
+  readonly ca?: string | Uint8Array;
+  /**
+   * This client's own certificate, for servers that ask for one.
+   * @defaultValue none
+   */
+  readonly cert?: string | Uint8Array;
+  /**
+   * The key of `cert`.
+   * @defaultValue none
+   */
+  readonly key?: string | Uint8Array;
+  /**
+   * The name that the server's certificate must have.
+   * @defaultValue the host of the URL
+   */
+  readonly servername?: string;
 }
 
 export interface OpenStoreOptions extends StoreOptions {

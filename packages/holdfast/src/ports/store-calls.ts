@@ -114,6 +114,9 @@ const PATHS: ReadonlyMap<string, readonly [group: keyof StoreGroups, name: strin
   ),
 );
 
+/** Every call but `close`, by its full name. */
+export const STORE_METHODS: readonly StoreMethod[] = [...PATHS.keys(), "transact", "readClock"] as StoreMethod[];
+
 /** A store with a wrapper around every call; `call` makes the call. */
 export function storeAround(
   store: Store,

@@ -58,6 +58,7 @@ export class MortalLife {
         notifier.subscribe((hint) => {
           if (!this.#dead) listener(hint);
         }),
+      ...(notifier.watch ? { watch: (runIds) => notifier.watch?.(runIds) ?? (() => {}) } : {}),
     };
   }
 

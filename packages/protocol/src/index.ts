@@ -1,0 +1,2 @@
+/** The messages between servers, clients and workers. */
+export * from "./store.ts";

@@ -1,0 +1,14 @@
+/** The session between the server and Holdfast's own clients and workers: frames, bodies, errors, and the table of the calls. */
+export { largestPayload, packBody, unpackBody } from "./store-bodies.ts";
+export {
+  EVERY_NAMESPACE,
+  isStoreMethod,
+  STORE_CALL_TABLE,
+  STORE_ROLES,
+  type StoreCallRow,
+  type StoreRole,
+} from "./store-call-table.ts";
+export { fromStoreError, toStoreError } from "./store-errors.ts";
+export * from "./store-frames.ts";
+export { type Link, type LinkEvents, Outbox } from "./store-outbox.ts";
+export { callTooLarge, PartGatherer, partsOf, payloadTooLarge } from "./store-parts.ts";

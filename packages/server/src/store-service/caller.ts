@@ -1,0 +1,58 @@
+/** Who is at the other end of a connection, and what it may do. */
+import { EVERY_NAMESPACE, STORE_CALL_TABLE, type StoreRole } from "@holdfast/protocol/store";
+import { batchNamespace, HoldfastError, isBatchNamespace, type StoreMethod } from "holdfast/adapter";
+
+export interface Caller {
+  /** Whether it has this role in this namespace; `*`: in all of them. */
+  allows(role: StoreRole, namespace: string): boolean;
+  /** It may do what only servers do, such as sweeps. Nobody from outside may. */
+  readonly duties?: boolean;
+}
+
+/** For a server without access control. */
+export const ANYBODY: Caller = { allows: () => true };
+
+/** Throws `permission_denied` if the caller may not make this call, and `store_refused` if it has no sense. */
+export function checkCall(caller: Caller, method: StoreMethod, params: unknown): void {
+  const row = STORE_CALL_TABLE.get(method);
+  if (!row || method === "transact") throw new HoldfastError("store_refused", `The server has no call ${method}.`);
+  const { role } = row;
+  if (role === "server") {
+    if (!caller.duties) throw denied(method, "server", EVERY_NAMESPACE);
+    return;
+  }
+  for (const namespace of new Set(namespacesOf(method, params))) {
+    if (namespace === EVERY_NAMESPACE ? !caller.duties : !caller.allows(role, ownerOf(namespace)))
+      throw denied(method, role, namespace);
+  }
+}
+
+/** The batches of a namespace belong to whoever it belongs to. */
+export function ownerOf(namespace: string): string {
+  return isBatchNamespace(namespace) ? namespace.slice(batchNamespace("").length) : namespace;
+}
+
+function namespacesOf(method: StoreMethod, params: unknown): readonly string[] {
+  let namespaces: readonly unknown[];
+  try {
+    namespaces = STORE_CALL_TABLE.get(method)?.namespaces(params as never) ?? [];
+  } catch (cause) {
+    throw malformed(method, cause);
+  }
+  if (!namespaces.every((namespace) => typeof namespace === "string")) throw malformed(method);
+  return namespaces as readonly string[];
+}
+
+export function malformed(method: string, cause?: unknown): HoldfastError {
+  return new HoldfastError("store_refused", `The parameters of ${method} are not what the server expects.`, {
+    data: { call: method },
+    cause,
+  });
+}
+
+function denied(method: StoreMethod, role: string, namespace: string): HoldfastError {
+  const where = namespace === EVERY_NAMESPACE ? "all namespaces" : `namespace "${namespace}"`;
+  return new HoldfastError("permission_denied", `${method} needs the role ${role} in ${where}.`, {
+    data: { call: method, role, namespace },
+  });
+}

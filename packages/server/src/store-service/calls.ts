@@ -1,0 +1,88 @@
+/** Makes the calls of all sessions on one store: checked, merged where that helps, and never after nobody waits any more. */
+import { isStoreMethod, largestPayload, packBody, payloadTooLarge, unpackBody } from "@holdfast/protocol/store";
+import {
+  type Clock,
+  type CommitRunsParams,
+  callStore,
+  type DueSchedulesResult,
+  HoldfastError,
+  isHoldfastError,
+  type Logger,
+  type Store,
+  type StoreMethod,
+} from "holdfast/adapter";
+import { type Caller, checkCall, malformed, ownerOf } from "./caller.ts";
+import { CommitMerger, tooLate } from "./commit-merger.ts";
+
+export interface CallsParams {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly commitsInFlightMax: number;
+  readonly payloadBytesMax: number;
+}
+
+export interface IncomingCall {
+  readonly method: string;
+  readonly body: Uint8Array;
+  /** By the monotonic clock: after that nobody waits for the answer. */
+  readonly endsAt: number;
+  readonly caller: Caller;
+  /** Looks at a call that is about to be made. */
+  readonly onParams?: (method: StoreMethod, params: unknown) => void;
+}
+
+export class Calls {
+  readonly #params: CallsParams;
+  readonly #merger: CommitMerger;
+
+  constructor(params: CallsParams) {
+    this.#params = params;
+    this.#merger = new CommitMerger(params.store, params.clock, params.commitsInFlightMax);
+  }
+
+  /** The body of the answer. Rejects with what the caller is told. */
+  async make({ method, body, endsAt, caller, onParams }: IncomingCall): Promise<Uint8Array> {
+    if (!isStoreMethod(method)) throw new HoldfastError("store_refused", `The server has no call "${shown(method)}".`);
+    const params = unpackBody(body);
+    if (body.length > this.#params.payloadBytesMax) this.#checkPayloads(params);
+    checkCall(caller, method, params);
+    if (endsAt <= this.#params.clock.monotonic()) throw tooLate(method);
+    onParams?.(method, params);
+    try {
+      return packBody(await this.#call(method, params, endsAt, caller));
+    } catch (error) {
+      if (isHoldfastError(error)) throw error;
+      // The store has stumbled: over parameters that are none, or over a bug of its own.
+      this.#params.log.warn({ call: method, error: String(error) }, "a call of a client failed in the store");
+      throw malformed(method, error);
+    }
+  }
+
+  async #call(method: StoreMethod, params: unknown, endsAt: number, caller: Caller): Promise<unknown> {
+    const { store } = this.#params;
+    if (method === "runs.commit") return this.#merger.commit(params as CommitRunsParams, endsAt);
+    if (caller.duties) return callStore(store, method, params);
+    // The server leads, and no worker of a tenant.
+    if (method === "workers.register" || method === "workers.heartbeat")
+      return callStore(store, method, { ...(params as object), coordinates: false });
+    const answer = await callStore(store, method, params);
+    return method === "schedules.due" ? ofCaller(answer as DueSchedulesResult, caller) : answer;
+  }
+
+  #checkPayloads(params: unknown): void {
+    const { payloadBytesMax } = this.#params;
+    const largest = largestPayload(params);
+    if (largest > payloadBytesMax) throw payloadTooLarge(largest, payloadBytesMax);
+  }
+}
+
+/** Of the schedules of all namespaces those that the caller may see. */
+function ofCaller(due: DueSchedulesResult, caller: Caller): DueSchedulesResult {
+  const schedules = due.schedules.filter(({ namespace }) => caller.allows("reader", ownerOf(namespace)));
+  return { ...due, schedules, awaited: [] };
+}
+
+function shown(text: string): string {
+  return text.replace(/[^\w.]/g, "?").slice(0, 50);
+}
