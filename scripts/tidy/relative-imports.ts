@@ -1,5 +1,5 @@
 // Every relative import ends in .ts: the sources run as they are, and the compiler rewrites the extension in the build.
-// The .mjs files directly in scripts are an exception, because they run before anything is installed.
+// Generated code is an exception: it is JavaScript with declarations. The .mjs files directly in scripts are another, because they run before anything is installed.
 import path from "node:path";
 import { type Finding, parseSource, type Source } from "./source.ts";
 
@@ -7,6 +7,7 @@ export function checkRelativeImports(source: Source): Finding[] {
   if (!/\.(?:ts|tsx)$/.test(source.path)) return [];
   return parseSource(source)
     .imports.filter(({ specifier }) => /^\.{1,2}(?:\/|$)/.test(specifier) && !/\.(?:ts|tsx|json)$/.test(specifier))
+    .filter(({ specifier }) => !/^\.\.\/gen\/.*_pb\.js$/.test(specifier))
     .filter(({ specifier }) => !isScript(path.posix.join(path.posix.dirname(source.path), specifier)))
     .map(({ specifier, line }) => ({
       path: source.path,

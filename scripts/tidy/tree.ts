@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import type { Source } from "./source.ts";
 
-const SKIPPED_FOLDERS = new Set(["node_modules", "dist", "coverage", ".git"]);
+const SKIPPED_FOLDERS = new Set(["node_modules", "dist", "coverage", "gen", ".git"]);
 const TEXT_FILE = /(?:\.(?:ts|tsx|mts|mjs|js|json|md|sql|ya?ml|proto|css|html|sh|txt)|\/run|^\.npmrc|\/\.npmrc)$/;
 
 export function readTree(root: string): Source[] {

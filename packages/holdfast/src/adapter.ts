@@ -1,6 +1,7 @@
 /** For packages that implement the ports: the ports themselves, the model, the errors. It may change in any minor version. */
 export type { Client } from "./client/client.ts";
 export type { ClientInTransaction, JoinedCalls } from "./client/client-in-transaction.ts";
+export { type OpenedClients, openClients } from "./client/connect.ts";
 export { clientInTransaction } from "./client/in-transaction.ts";
 export { HoldfastError, type HoldfastErrorOptions, isHoldfastError } from "./errors/holdfast-error.ts";
 export { invalidOption, type OptionCheck, objectWith } from "./errors/option-checks.ts";
@@ -171,6 +172,24 @@ export {
   type WorkerRow,
   type WorkerStatus,
 } from "./model/worker-row.ts";
+export {
+  type AccessKeyRow,
+  type AccessStore,
+  AUDIT_KEPT_MS,
+  type AuditRow,
+  isUsableKey,
+  KEY_USE_NOTED_EVERY_MS,
+  type ListAuditParams,
+  type NamespaceChange,
+  type NamespaceRow,
+  type NamespaceSettings,
+  type NewAccessKey,
+  type NewAuditEvent,
+  type NewNamespace,
+  ROLES,
+  type Role,
+  type WebhookSettings,
+} from "./ports/access.ts";
 export type { Clock, Timer } from "./ports/clock.ts";
 export type { Codec } from "./ports/codec.ts";
 export type { Logger } from "./ports/logger.ts";

@@ -1,3 +1,4 @@
+import { ACCESS_CODES } from "./access-codes.ts";
 import { CONVERSATION_CODES } from "./conversation-codes.ts";
 import { INPUT_CODES } from "./input-codes.ts";
 import { RUN_CODES } from "./run-codes.ts";
@@ -14,6 +15,7 @@ export const ERROR_CODES = {
   ...TASK_CODES,
   ...SYSTEM_CODES,
   ...CONVERSATION_CODES,
+  ...ACCESS_CODES,
 } as const;
 
 /** A code defined by Holdfast. */
