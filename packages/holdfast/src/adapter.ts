@@ -87,7 +87,7 @@ export {
   type HistoryEvent,
   type RunIdentity,
 } from "./model/event.ts";
-export { COMPENSATE_PREFIX, outcomeMessageId, taskMessageId, updateMessageId, uuidV7 } from "./model/ids.ts";
+export { COMPENSATE_PREFIX, idempotencyKey, outcomeMessageId, taskMessageId, updateMessageId, uuidV7 } from "./model/ids.ts";
 export { type LockRequest, lockMessageId, type NewLock } from "./model/lock.ts";
 export { isOrder, isResult, isTaskResult, type Message, type MessageKind, type ReplyAddress } from "./model/message.ts";
 export { nearestName } from "./model/nearest-name.ts";
@@ -161,6 +161,7 @@ export {
   type TaskRow,
   type TaskStatus,
 } from "./model/task.ts";
+export { readToken, type TaskToken, writeToken } from "./model/task-token.ts";
 export type { VersionRow } from "./model/version-row.ts";
 export { isRetrying, RETRYING_SUFFIX, waitingForPlace } from "./model/waiting.ts";
 export {

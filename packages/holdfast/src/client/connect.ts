@@ -10,6 +10,7 @@ import {
   type OptionChecks,
   objectWith,
   optionsOf,
+  requireName,
   requireOwnName,
   wholeNumber,
   withDefaults,
@@ -99,7 +100,7 @@ export async function openClients(
     random,
     log,
     client(namespace, codec): Client {
-      requireOwnName(namespace, "namespace");
+      requireName(namespace, "namespace");
       const own = codec ? { ...ports, codec: codecOf(codec), plainCodec: false } : ports;
       return new Client(own, namespace, async () => {}, RESULT_LOOK_MS);
     },

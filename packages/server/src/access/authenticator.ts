@@ -1,0 +1,102 @@
+/** Finds out who calls: by API key, JWT or client certificate. Answers are remembered for seconds, never longer than they hold. */
+import { type AccessStore, type Clock, HoldfastError, isHoldfastError, type Logger } from "holdfast/adapter";
+import { hashOf, principalOfKey } from "./api-keys.ts";
+import { type CertificateOptions, principalOfCertificate } from "./certificates.ts";
+import { FailedLogins } from "./failed-logins.ts";
+import { JsonWebTokens, type JwtOptions } from "./json-web-tokens.ts";
+import { ANYONE, type Principal } from "./principal.ts";
+
+const CACHED_MAX = 1_000;
+const LENGTH_MAX = 16 * 1024;
+
+export type AuthMethod = "none" | "keys" | "jwt" | "mtls";
+
+export interface AuthOptions {
+  readonly methods: readonly AuthMethod[];
+  readonly jwt?: JwtOptions;
+  readonly mtls?: CertificateOptions;
+}
+
+/** What a request says about its sender. */
+export interface Credentials {
+  readonly authorization: string | null;
+  readonly address: string;
+  /** The names of a client certificate that was verified. */
+  readonly names?: readonly string[];
+}
+
+export interface AuthenticatorParams extends AuthOptions {
+  readonly access: AccessStore | undefined;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly onRefused: (address: string, why: string) => void;
+}
+
+export class Authenticator {
+  readonly #params: AuthenticatorParams;
+  readonly #tokens: JsonWebTokens | undefined;
+  readonly #failed: FailedLogins;
+  readonly #known = new Map<string, Principal>();
+
+  constructor(params: AuthenticatorParams) {
+    this.#params = params;
+    this.#tokens = params.jwt && params.methods.includes("jwt") ? new JsonWebTokens(params.jwt) : undefined;
+    this.#failed = new FailedLogins(params.clock);
+  }
+
+  /** Throws `unauthenticated`, or `rate_limited` after too many attempts. */
+  async principalOf(credentials: Credentials): Promise<Principal> {
+    const { methods, mtls } = this.#params;
+    if (methods.includes("none")) return ANYONE;
+    const { authorization, address, names } = credentials;
+    if (authorization === null) {
+      const certified = methods.includes("mtls") && mtls && names && principalOfCertificate(names, mtls);
+      if (certified) return certified;
+      throw refusal("There is no token. Send Authorization: Bearer <token>.");
+    }
+    this.#failed.requirePatience(address);
+    const principal = await this.#ofToken(authorization);
+    if (principal) return principal;
+    this.#failed.note(address);
+    this.#params.onRefused(address, "unauthenticated");
+    throw refusal("The token is wrong, has expired or was revoked.");
+  }
+
+  async #ofToken(authorization: string): Promise<Principal | undefined> {
+    const token = /^Bearer ([\x21-\x7e]+)$/i.exec(authorization.slice(0, LENGTH_MAX))?.[1];
+    if (token === undefined) return undefined;
+    const key = hashOf(token);
+    const now = this.#params.clock.now();
+    const known = this.#known.get(key);
+    if (known && now < (known.until as number)) return known;
+    this.#known.delete(key);
+    const principal = await this.#lookUp(token, now);
+    if (!principal) return undefined;
+    if (this.#known.size >= CACHED_MAX) this.#known.delete(this.#known.keys().next().value as string);
+    this.#known.set(key, principal);
+    return principal;
+  }
+
+  async #lookUp(token: string, now: number): Promise<Principal | undefined> {
+    const { methods, access, log } = this.#params;
+    if (methods.includes("keys") && access && token.startsWith("hf_")) {
+      const principal = await principalOfKey(access, token, now);
+      if (principal)
+        access.noteKeyUse({ id: principal.id }).catch((error: unknown) => {
+          log.warn({ key: principal.id, error: String(error) }, "the last use of an API key could not be noted");
+        });
+      return principal;
+    }
+    try {
+      return await this.#tokens?.principalOf(token, now);
+    } catch (error) {
+      if (isHoldfastError(error)) throw error;
+      log.error({ error: String(error) }, "the keys of the JWT issuer cannot be read: nobody can log in with a JWT");
+      throw new HoldfastError("store_unavailable", "The token cannot be checked now: its issuer does not answer.");
+    }
+  }
+}
+
+function refusal(message: string): HoldfastError {
+  return new HoldfastError("unauthenticated", message);
+}
