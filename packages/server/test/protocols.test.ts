@@ -1,5 +1,11 @@
 import { createClient } from "@connectrpc/connect";
-import { AdminService, Health, HealthCheckResponse_ServingStatus as Serving, WorkflowService, WorkflowStatus } from "@holdfast/protocol";
+import {
+  AdminService,
+  Health,
+  HealthCheckResponse_ServingStatus as Serving,
+  WorkflowService,
+  WorkflowStatus,
+} from "@holdfast/protocol";
 import { query, signal, update, workflow } from "holdfast";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { jsonPayload, type ServerUnderTest, serverUnderTest, valueOf } from "./server-under-test.ts";
@@ -34,11 +40,20 @@ afterAll(() => t.close());
 describe.each(["grpc", "web", "connect"] as const)("through %s", (kind) => {
   test("a run is started, awaited and read", async () => {
     const service = createClient(WorkflowService, t.transport({ kind }));
-    const started = await service.startWorkflow({ workflowType: "order", externalId: `o-${kind}`, input: jsonPayload({ cents: 5 }) });
+    const started = await service.startWorkflow({
+      workflowType: "order",
+      externalId: `o-${kind}`,
+      input: jsonPayload({ cents: 5 }),
+    });
     expect(started).toMatchObject({ alreadyExists: false, externalId: `o-${kind}` });
     const { finished, workflow: ended } = await service.awaitWorkflow({ runId: started.runId });
     expect(finished).toBe(true);
-    expect(ended).toMatchObject({ namespace: "default", status: WorkflowStatus.COMPLETED, workflowType: "order", externalId: `o-${kind}` });
+    expect(ended).toMatchObject({
+      namespace: "default",
+      status: WorkflowStatus.COMPLETED,
+      workflowType: "order",
+      externalId: `o-${kind}`,
+    });
     expect(valueOf(ended?.output)).toEqual({ paid: 5, at: "desk" });
     expect(ended?.output?.metadata).toEqual({ encoding: "json" });
     const { workflow: same } = await service.getWorkflow({ runId: started.runId });

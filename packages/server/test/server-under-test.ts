@@ -1,8 +1,8 @@
-import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { type Interceptor, type Transport } from "@connectrpc/connect";
+import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import type { Payload } from "@holdfast/protocol";
 import { type Client, connect } from "holdfast";
-import { type Server, type ServerOptions, openServer } from "../src/index.ts";
+import { openServer, type Server, type ServerOptions } from "../src/index.ts";
 
 export const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
@@ -13,7 +13,11 @@ export interface ServerUnderTest {
   /** The URL of its store, for workers and clients in this process. */
   readonly store: string;
   connect(namespace?: string): Promise<Client>;
-  transport(options?: { readonly token?: string; readonly kind?: "grpc" | "connect" | "web"; readonly headers?: Record<string, string> }): Transport;
+  transport(options?: {
+    readonly token?: string;
+    readonly kind?: "grpc" | "connect" | "web";
+    readonly headers?: Record<string, string>;
+  }): Transport;
   close(): Promise<void>;
 }
 

@@ -7,6 +7,7 @@ import { JsonWebTokens, type JwtOptions } from "./json-web-tokens.ts";
 import { ANYONE, type Principal } from "./principal.ts";
 
 const CACHED_MAX = 1_000;
+const RIGHT_MAX = 100_000;
 const LENGTH_MAX = 16 * 1024;
 
 export type AuthMethod = "none" | "keys" | "jwt" | "mtls";
@@ -37,6 +38,8 @@ export class Authenticator {
   readonly #tokens: JsonWebTokens | undefined;
   readonly #failed: FailedLogins;
   readonly #known = new Map<string, Principal>();
+  /** The hashes of tokens that were right at some time. */
+  readonly #right = new Set<string>();
 
   constructor(params: AuthenticatorParams) {
     this.#params = params;
@@ -54,18 +57,19 @@ export class Authenticator {
       if (certified) return certified;
       throw refusal("There is no token. Send Authorization: Bearer <token>.");
     }
-    this.#failed.requirePatience(address);
-    const principal = await this.#ofToken(authorization);
+    const principal = await this.#ofToken(authorization, address);
     if (principal) return principal;
     this.#failed.note(address);
     this.#params.onRefused(address, "unauthenticated");
     throw refusal("The token is wrong, has expired or was revoked.");
   }
 
-  async #ofToken(authorization: string): Promise<Principal | undefined> {
+  async #ofToken(authorization: string, address: string): Promise<Principal | undefined> {
     const token = /^Bearer ([\x21-\x7e]+)$/i.exec(authorization.slice(0, LENGTH_MAX))?.[1];
+    const key = hashOf(token ?? authorization);
+    // Whoever guesses must not lock out others behind the same proxy: a token that was right before is always looked up.
+    if (!this.#right.has(key)) this.#failed.requirePatience(address);
     if (token === undefined) return undefined;
-    const key = hashOf(token);
     const now = this.#params.clock.now();
     const known = this.#known.get(key);
     if (known && now < (known.until as number)) return known;
@@ -74,6 +78,8 @@ export class Authenticator {
     if (!principal) return undefined;
     if (this.#known.size >= CACHED_MAX) this.#known.delete(this.#known.keys().next().value as string);
     this.#known.set(key, principal);
+    if (this.#right.size >= RIGHT_MAX) this.#right.clear();
+    this.#right.add(key);
     return principal;
   }
 

@@ -1,3 +1,4 @@
+import { ACCESS } from "./0001-access.ts";
 import { LIMITS } from "./0001-limits.ts";
 
 /**
@@ -361,4 +362,4 @@ create table holdfast_hints (
   source integer not null,
   hints  text not null
 ) strict;
-${LIMITS}`;
+${LIMITS}${ACCESS}`;
