@@ -68,7 +68,7 @@ test.each(Object.entries(ERROR_CODES))(
       unavailable: ["Unavailable", "FailedPrecondition", "Unimplemented"],
       lost_lease: ["Aborted"],
       bug: ["Internal", "InvalidArgument", "FailedPrecondition", "Unimplemented"],
-      inspect: ["FailedPrecondition", "DeadlineExceeded", "Unavailable"],
+      inspect: ["FailedPrecondition", "DeadlineExceeded", "InvalidArgument"],
     };
     if (kind === "Timeout") expect(name).toBe("DeadlineExceeded");
     else if (kind === "RateLimitExceeded") expect(name).toBe("ResourceExhausted");

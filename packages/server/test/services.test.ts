@@ -160,6 +160,7 @@ test("operators see workers, types, queues and numbers", async () => {
   const { workers } = await admin.listWorkers({ statusFilter: WorkerStatus.ONLINE });
   expect(workers).toMatchObject([{ name: "w", workflowTypes: ["fragile", "waits"], taskQueue: "default" }]);
   expect((await admin.getWorker({ workerId: workers[0]?.workerId ?? "" })).worker?.name).toBe("w");
+  expect(await admin.getServerInfo({})).toMatchObject({ version: "0.1.0", minSdkVersion: "0.1.0", apiVersion: "holdfast.v1" });
   const stats = await admin.getStats({});
   expect(stats.totalWorkflows).toBeGreaterThan(0n);
   expect(stats.workflowsByStatus["COMPLETED"]).toBe(stats.completedWorkflows);
