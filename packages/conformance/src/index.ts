@@ -1,4 +1,5 @@
 /** The suites that every store passes. Source only, for tests: store-under-test.ts says what a store must provide. */
+export { ACCESS_CASES, type AccessUnderTest, accessConformance, runAccessCase } from "./access-conformance.ts";
 export type { StoreAddress } from "./client/client-suite.ts";
 export { beginRuns, FINISHED, finishRuns } from "./client/open-runs.ts";
 export { IN_PLAIN_SIGHT, liveInSecret, SECRET } from "./client/secret-life.ts";

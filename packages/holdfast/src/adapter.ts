@@ -1,6 +1,7 @@
 /** For packages that implement the ports: the ports themselves, the model, the errors. It may change in any minor version. */
 export type { Client } from "./client/client.ts";
 export type { ClientInTransaction, JoinedCalls } from "./client/client-in-transaction.ts";
+export { type OpenedClients, openClients } from "./client/connect.ts";
 export { clientInTransaction } from "./client/in-transaction.ts";
 export { isErrorCode } from "./errors/codes.ts";
 export { HoldfastError, type HoldfastErrorOptions, isHoldfastError } from "./errors/holdfast-error.ts";
@@ -96,7 +97,14 @@ export {
   type HistoryEvent,
   type RunIdentity,
 } from "./model/event.ts";
-export { COMPENSATE_PREFIX, outcomeMessageId, taskMessageId, updateMessageId, uuidV7 } from "./model/ids.ts";
+export {
+  COMPENSATE_PREFIX,
+  idempotencyKey,
+  outcomeMessageId,
+  taskMessageId,
+  updateMessageId,
+  uuidV7,
+} from "./model/ids.ts";
 export { type LockRequest, lockMessageId, type NewLock } from "./model/lock.ts";
 export { isOrder, isResult, isTaskResult, type Message, type MessageKind, type ReplyAddress } from "./model/message.ts";
 export { nearestName } from "./model/nearest-name.ts";
@@ -172,6 +180,7 @@ export {
   type TaskRow,
   type TaskStatus,
 } from "./model/task.ts";
+export { readToken, type TaskToken, writeToken } from "./model/task-token.ts";
 export {
   departedRun,
   outOfLine,
@@ -192,6 +201,24 @@ export {
   type WorkerRow,
   type WorkerStatus,
 } from "./model/worker-row.ts";
+export {
+  type AccessKeyRow,
+  type AccessStore,
+  AUDIT_KEPT_MS,
+  type AuditRow,
+  isUsableKey,
+  KEY_USE_NOTED_EVERY_MS,
+  type ListAuditParams,
+  type NamespaceChange,
+  type NamespaceRow,
+  type NamespaceSettings,
+  type NewAccessKey,
+  type NewAuditEvent,
+  type NewNamespace,
+  ROLES,
+  type Role,
+  type WebhookSettings,
+} from "./ports/access.ts";
 export type { Clock, Timer } from "./ports/clock.ts";
 export type { Codec } from "./ports/codec.ts";
 export type { Logger } from "./ports/logger.ts";

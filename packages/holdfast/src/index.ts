@@ -1,5 +1,6 @@
 export type { Batch, BatchOptions, BatchSignalArguments } from "./client/batches/batch.ts";
 export type { BatchResult, SkippedRun } from "./client/batches/batch-result.ts";
+export type { ByRunId } from "./client/call-checks.ts";
 export type { Cause, CauseKind, CauseLimit } from "./client/cause.ts";
 export type { Client } from "./client/client.ts";
 export type { ClientInTransaction } from "./client/client-in-transaction.ts";

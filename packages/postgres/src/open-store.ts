@@ -1,5 +1,6 @@
 import type { OpenedStore, OpenStoreOptions } from "holdfast/adapter";
 import { HoldfastError, uuidV7 } from "holdfast/adapter";
+import { postgresAccess } from "./access.ts";
 import {
   answerLimit,
   type Client,
@@ -60,7 +61,13 @@ export async function openWith(
   };
   const store = new PostgresStore({ server, steps, where, whenClosed });
   const callLimitMs = settings.connectTimeoutMs + answerLimit(settings);
-  return { store, notifier, callLimitMs, place: `PostgreSQL at ${where}, schema ${quoteName(schema)}` };
+  return {
+    store,
+    notifier,
+    access: postgresAccess(server),
+    callLimitMs,
+    place: `PostgreSQL at ${where}, schema ${quoteName(schema)}`,
+  };
 }
 
 /** Refuses a server that is too old or accepts no writes, and finds out which settings the connections need. */

@@ -5,6 +5,7 @@ import {
   type OpenedStore,
   type OpenStoreOptions,
 } from "holdfast/adapter";
+import { sqliteAccess } from "./access.ts";
 import { Catalog } from "./database/catalog.ts";
 import { Connection } from "./database/connection.ts";
 import { openDatabase } from "./database/driver.ts";
@@ -33,9 +34,10 @@ export interface SqliteStoreOptions extends OpenStoreOptions {
 
 /** Opens `file:app.db`, and creates it if it does not exist. Its folder must exist. */
 export async function openStore(url: string, options: SqliteStoreOptions): Promise<OpenedStore> {
-  const { store, notifier, place } = await openParts(url, options);
+  const { store, notifier, access, place } = await openParts(url, options);
   // Writes run one after the other in this process: a second flush in flight would only make both smaller.
-  return { store, notifier, ...(place === undefined ? {} : { place }), commitsInFlightMax: 1 };
+  const about = { ...(access === undefined ? {} : { access }), ...(place === undefined ? {} : { place }) };
+  return { store, notifier, ...about, commitsInFlightMax: 1 };
 }
 
 /** The same, and returns the connection for tests that look behind the port; or as a build that knows other migrations. */
@@ -66,7 +68,7 @@ export async function openParts(
       connection.close();
     };
     const store = new SqliteStore({ transactions, clock, applications, whenClosed });
-    return { store, notifier, place: `SQLite, ${file}`, connection };
+    return { store, notifier, access: sqliteAccess(transactions), place: `SQLite, ${file}`, connection };
   } catch (error) {
     connection.close();
     throw storeError(error, { file, moment: "open" });

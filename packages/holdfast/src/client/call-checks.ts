@@ -3,6 +3,24 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { type AnyWorkflow, requireWorkflow } from "../define/definitions.ts";
 import { requireId } from "../errors/option-checks.ts";
 import { invalidValue, validateWith } from "../errors/standard-schema.ts";
+import type { RunRef } from "../ports/store.ts";
+
+/** A run by its own id, of whatever id its user gave it. */
+export interface ByRunId {
+  readonly runId: string;
+}
+
+/** Whether a run is named by its run id, and not by the id of its user. */
+export function isByRunId(named: unknown): named is ByRunId {
+  return typeof named === "object" && named !== null && typeof (named as Partial<ByRunId>).runId === "string";
+}
+
+/** What `why` and `watch` are called with. */
+export function refOf(namespace: string, named: string | ByRunId): RunRef {
+  const id = isByRunId(named) ? named.runId : named;
+  requireId(id, "run id");
+  return isByRunId(named) ? { namespace, runId: id } : { namespace, id };
+}
 
 /** The id and the workflow, from `get(id)` or `get(workflow, id)`. */
 export function wantedRun(

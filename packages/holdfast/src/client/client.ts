@@ -16,7 +16,7 @@ import type { Offering } from "../replay/context/offers.ts";
 import { Batch } from "./batches/batch.ts";
 import type { BatchResult } from "./batches/batch-result.ts";
 import { type BatchClient, Batches, quietPorts } from "./batches/batches.ts";
-import { offering, wantedRun } from "./call-checks.ts";
+import { type ByRunId, isByRunId, offering, wantedRun } from "./call-checks.ts";
 import type { ClientCore } from "./client-core.ts";
 import { ClientInTransaction, type JoinedCalls, JoinedCore, notAClient } from "./client-in-transaction.ts";
 import type { CountOptions, ListFilter, ListOptions, PurgeOptions, StartOptions } from "./client-options.ts";
@@ -252,11 +252,16 @@ export class Client {
     return (await (await this.start(workflow as string, input, options)).result()) as never;
   }
 
-  /** The newest run of this id. Nothing is read until you use the handle. */
-  get(id: string): RunHandle;
+  /** The newest run of this id; or one run, by its run id (`{ runId }`). Nothing is read until you use the handle. */
+  get(id: string | ByRunId): RunHandle;
   get<D extends AnyWorkflow>(workflow: D, id: string): HandleOf<D>;
-  get(idOrWorkflow: string | AnyWorkflow, id?: string): RunHandle<never> {
+  get(idOrWorkflow: string | ByRunId | AnyWorkflow, id?: string): RunHandle<never> {
     this.#life.assertOpen();
+    if (isByRunId(idOrWorkflow)) {
+      const { runId } = idOrWorkflow;
+      requireId(runId, "run id");
+      return this.makeHandle(this.#core, runId, { runId, workflow: "", created: false }) as RunHandle<never>;
+    }
     const [wanted, workflow] = wantedRun(idOrWorkflow, id);
     return this.makeHandle(this.#core, wanted, undefined, workflow) as RunHandle<never>;
   }
@@ -338,13 +343,13 @@ export class Client {
   }
 
   /** What a run is waiting for, in words for the person on call. */
-  async why(id: string): Promise<Why> {
-    return explainRun(this.#core, id);
+  async why(run: string | ByRunId): Promise<Why> {
+    return explainRun(this.#core, run);
   }
 
-  /** The events of the newest run of this id, as they are recorded, until it has ended. Follows continue-as-new. */
-  watch(id: string, options: WatchOptions = {}): AsyncGenerator<WatchedEvent, void> {
-    return watchRun(this.#watching, id, options);
+  /** The events of the newest run of this id, or of one run, as they are recorded, until it has ended. Follows continue-as-new. */
+  watch(run: string | ByRunId, options: WatchOptions = {}): AsyncGenerator<WatchedEvent, void> {
+    return watchRun(this.#watching, run, options);
   }
 
   /** Makes a worker that executes workflows and tasks in this process once it is started. */

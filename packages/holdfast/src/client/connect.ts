@@ -10,15 +10,22 @@ import {
   type OptionChecks,
   objectWith,
   optionsOf,
+  requireName,
   requireOwnName,
   wholeNumber,
   withDefaults,
 } from "../errors/option-checks.ts";
 import { schemeOf } from "../errors/shown-url.ts";
+import { MemoryAccessStore } from "../memory/access.ts";
 import { MemoryNotifier } from "../memory/notifier.ts";
 import { MemoryStore } from "../memory/store.ts";
 import { DEFAULT_LIMITS, type Limits } from "../model/limits.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Codec } from "../ports/codec.ts";
+import type { Logger } from "../ports/logger.ts";
 import type { OpenedStore, OpenStoreOptions, StoreAdapter } from "../ports/open-store.ts";
+import type { Random } from "../ports/random.ts";
+import type { Store } from "../ports/store.ts";
 import { STORE_OPTIONS } from "../ports/store-options.ts";
 import { guardLogger } from "../report/guarded-logger.ts";
 import { guardTelemetry } from "../report/guarded-telemetry.ts";
@@ -62,13 +69,58 @@ const sharedMemory = new Map<string, OpenedStore>();
  * this client), `memory:name` (shared within the process).
  */
 export async function connect(url: string, options: ConnectOptions = {}): Promise<Client> {
+  const { ports } = await openPorts(url, options);
+  return new Client(ports, options.namespace ?? DEFAULT_NAMESPACE, () => ports.store.close(), RESULT_LOOK_MS, true);
+}
+
+/** One store, and a client of any namespace on it: for a program that serves many, such as the server. */
+export interface OpenedClients {
+  readonly opened: OpenedStore;
+  /** The store, with limits on how long a call may take. */
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  /** A new client; closing it leaves the store open. `codec` takes the place of the one that the store was opened with. */
+  client(namespace: string, codec?: Codec): Client;
+  /** Closes the store. Clients are closed before. */
+  close(): Promise<void>;
+}
+
+export async function openClients(
+  url: string,
+  options: Omit<ConnectOptions, "namespace"> = {},
+): Promise<OpenedClients> {
+  const { ports, opened, codecOf } = await openPorts(url, options);
+  const { store, clock, random, log } = ports;
+  return {
+    opened,
+    store,
+    clock,
+    random,
+    log,
+    client(namespace, codec): Client {
+      requireName(namespace, "namespace");
+      const own = codec ? { ...ports, codec: codecOf(codec), plainCodec: false } : ports;
+      return new Client(own, namespace, async () => {}, RESULT_LOOK_MS);
+    },
+    close: () => store.close(),
+  };
+}
+
+interface OpenedPorts {
+  readonly ports: PortsBundle;
+  readonly opened: OpenedStore;
+  readonly codecOf: (codec: Codec) => Codec;
+}
+
+async function openPorts(url: string, options: ConnectOptions): Promise<OpenedPorts> {
   if (typeof url !== "string")
     throw new HoldfastError(
       "invalid_option",
       `connect: the URL is ${shownType(url)}, not a string. Use ${KNOWN_URLS}.`,
     );
   checkOptions(options, CONNECT_OPTIONS, "connect");
-  const namespace = options.namespace ?? DEFAULT_NAMESPACE;
   const log = guardLogger(options.logger ?? consoleLogger);
   const telemetry = guardTelemetry(options.telemetry, log);
   const { migrate, durability, schema, token, tls } = options;
@@ -88,11 +140,11 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
   const limits = withDefaults(DEFAULT_LIMITS, options.limits);
   const { redact } = options;
   const observers = { ...(telemetry ? { telemetry } : {}), ...(redact ? { redact } : {}) };
-  const codec = limitPayloads(options.codec ?? jsonCodec, limits, log);
+  const codecOf = (codec: Codec): Codec => limitPayloads(codec, limits, log);
   const ports: PortsBundle = {
     clock: systemClock,
     random: systemRandom,
-    codec,
+    codec: codecOf(options.codec ?? jsonCodec),
     log,
     store,
     notifier,
@@ -106,7 +158,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
     connectTo: (other) => connect(other, options),
     ...observers,
   };
-  return new Client(ports, namespace, () => store.close(), RESULT_LOOK_MS, true);
+  return { ports, opened, codecOf };
 }
 
 /** The type, not the value: the value may be a URL object with a password in it. */
@@ -137,7 +189,8 @@ function openMemory(name: string): OpenedStore {
   if (name !== "" && shared) return shared;
   const notifier = new MemoryNotifier(systemClock);
   const place = name === "" ? "memory" : `memory, shared as "${name}"`;
-  const opened = { store: new MemoryStore({ clock: systemClock, notifier }), notifier, place };
+  const access = new MemoryAccessStore(systemClock);
+  const opened = { store: new MemoryStore({ clock: systemClock, notifier }), notifier, access, place };
   if (name !== "") sharedMemory.set(name, opened);
   return opened;
 }

@@ -72,7 +72,7 @@ export class RunHandle<T = unknown, M extends Offers = Offers, I = unknown> {
     this.created = run?.created ?? false;
     this.#knownRunId = run?.runId;
     this.#expected = expected;
-    this.#workflow = run?.workflow;
+    this.#workflow = run?.workflow || undefined;
   }
 
   /** Known at once on a handle from `start`; for one from `get(id)`, use `describe()`. */

@@ -1,9 +1,10 @@
 /** A run, event by event, while it goes on. */
 import type { RunEnds } from "../calls/run-ends.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
-import { checkOptions, type OptionChecks, requireId, wholeNumber } from "../errors/option-checks.ts";
+import { checkOptions, type OptionChecks, wholeNumber } from "../errors/option-checks.ts";
 import { isClosed, type Run } from "../model/run.ts";
 import type { RunRef } from "../ports/store.ts";
+import { type ByRunId, refOf } from "./call-checks.ts";
 import type { ClientCore } from "./client-core.ts";
 import { readWindow, viewWindow } from "./history-window.ts";
 import type { EventView } from "./run-view.ts";
@@ -35,17 +36,22 @@ export interface Watching {
 }
 
 /** Ends after the end of the run. What is missing is an error at once, not with the first event. */
-export function watchRun(watching: Watching, id: string, options: WatchOptions): AsyncGenerator<WatchedEvent, void> {
-  requireId(id, "run id");
+export function watchRun(
+  watching: Watching,
+  named: string | ByRunId,
+  options: WatchOptions,
+): AsyncGenerator<WatchedEvent, void> {
+  const ref = refOf(watching.core.namespace, named);
   checkOptions(options, WATCH_OPTIONS, "watch");
   watching.core.life.assertOpen();
-  return watch(watching, id, options.from ?? 0);
+  return watch(watching, ref, options.from ?? 0);
 }
 
-async function* watch(watching: Watching, id: string, first: number): AsyncGenerator<WatchedEvent, void> {
+async function* watch(watching: Watching, named: RunRef, first: number): AsyncGenerator<WatchedEvent, void> {
   const { core } = watching;
   const { namespace } = core;
-  let ref: RunRef = { namespace, id };
+  const id = "id" in named ? named.id : named.runId;
+  let ref = named;
   let next = first;
   for (;;) {
     const run = await readRun(core, ref, id);

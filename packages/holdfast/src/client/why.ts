@@ -1,8 +1,8 @@
 import { runNotFound } from "../calls/refused-message.ts";
-import { requireId } from "../errors/option-checks.ts";
 import type { HistoryEvent } from "../model/event.ts";
 import { isClosed, type Run, type RunStatus } from "../model/run.ts";
 import { waitingOps } from "../model/waiting.ts";
+import { type ByRunId, refOf } from "./call-checks.ts";
 import type { Cause } from "./cause.ts";
 import type { ClientCore } from "./client-core.ts";
 import { limitCauses } from "./limit-causes.ts";
@@ -35,11 +35,11 @@ interface Known extends Pick<Findings, "workers" | "now"> {
   readonly budget: { left: number };
 }
 
-export async function explainRun(core: ClientCore, id: string): Promise<Why> {
-  requireId(id, "run id");
+export async function explainRun(core: ClientCore, named: string | ByRunId): Promise<Why> {
   const { namespace } = core;
-  const [run] = await core.call((store) => store.runs.read({ runs: [{ namespace, id }] }));
-  if (!run) throw runNotFound(id, namespace);
+  const ref = refOf(namespace, named);
+  const [run] = await core.call((store) => store.runs.read({ runs: [ref] }));
+  if (!run) throw runNotFound("id" in ref ? ref.id : ref.runId, namespace);
   const workers = await core.call((store) => store.workers.list({ namespace }));
   const { now } = await core.call((store) => store.readClock());
   const findings = await findingsOf(core, run, { workers, now, budget: { left: RUNS_MAX } }, []);

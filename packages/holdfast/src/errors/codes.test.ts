@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { isErrorKind } from "../model/error-kind.ts";
+import { ACCESS_CODES } from "./access-codes.ts";
 import { CALLER_ACTIONS, ERROR_GROUPS, type ErrorCodeInfo } from "./code-info.ts";
 import { ERROR_CODES, isErrorCode } from "./codes.ts";
 import { CONVERSATION_CODES } from "./conversation-codes.ts";
@@ -34,7 +35,7 @@ describe("the registry of codes", () => {
   });
 
   it("names no code in two of its parts", () => {
-    const names = [INPUT_CODES, RUN_CODES, TASK_CODES, SYSTEM_CODES, CONVERSATION_CODES].flatMap((part) =>
+    const names = [INPUT_CODES, RUN_CODES, TASK_CODES, SYSTEM_CODES, CONVERSATION_CODES, ACCESS_CODES].flatMap((part) =>
       Object.keys(part),
     );
     expect(names).toHaveLength(codes.length);

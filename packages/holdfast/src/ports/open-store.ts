@@ -1,3 +1,4 @@
+import type { AccessStore } from "./access.ts";
 import type { Clock } from "./clock.ts";
 import type { Logger } from "./logger.ts";
 import type { Notifier } from "./notifier.ts";
@@ -82,6 +83,8 @@ export interface OpenStoreOptions extends StoreOptions {
 export interface OpenedStore {
   readonly store: Store;
   readonly notifier: Notifier;
+  /** Who may use it through a server; absent if the store cannot say. */
+  readonly access?: AccessStore;
   /** What and where it is, for people and without secrets: `PostgreSQL at db:5432/app as ann`. */
   readonly place?: string;
   /** The longest that one of its calls waits for an answer, if it sets that limit itself. */

@@ -1,6 +1,7 @@
 /**
  * For tests of workflows (the test engine, replay, crashes), and of code that implements or uses the ports (the fakes).
  */
+export { MemoryAccessStore } from "../memory/access.ts";
 export { MemoryNotifier } from "../memory/notifier.ts";
 export { MemoryStore, type MemoryStoreOptions, type StoreFault } from "../memory/store.ts";
 export type { StoreMethod } from "../ports/store-calls.ts";

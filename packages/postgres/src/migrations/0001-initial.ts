@@ -30,6 +30,7 @@ import { WORKERS } from "./0001-initial/85-workers.ts";
 import { TASKS_REPORTS } from "./0001-initial/86-tasks-reports.ts";
 import { QUEUES } from "./0001-initial/87-queues.ts";
 import { LISTS } from "./0001-initial/88-lists.ts";
+import { ACCESS } from "./0001-initial/89-access.ts";
 import { TRANSFERS } from "./0001-initial/89-transfers.ts";
 import { VIEWS } from "./0001-initial/90-views.ts";
 import { PRIVILEGES } from "./0001-initial/99-privileges.ts";
@@ -67,6 +68,7 @@ export const INITIAL = [
   QUEUES,
   LISTS,
   TRANSFERS,
+  ACCESS,
   VIEWS,
   PRIVILEGES,
 ].join("");

@@ -1,3 +1,4 @@
+import { ACCESS } from "./0001-access.ts";
 import { LIMITS } from "./0001-limits.ts";
 
 /**
@@ -363,3 +364,4 @@ create table holdfast_hints (
   hints  text not null
 ) strict;
 ${LIMITS}${TRANSFERS}`;
+${LIMITS}${ACCESS}`;

@@ -1,0 +1,247 @@
+/** Puts the parts together, and takes them apart again in order. */
+import { readFileSync } from "node:fs";
+import type { DescService } from "@bufbuild/protobuf";
+import type { ConnectRouter } from "@connectrpc/connect";
+import { connectNodeAdapter } from "@connectrpc/connect-node";
+import {
+  AdminService,
+  Health,
+  NamespaceService,
+  ServerReflection,
+  type ServerReflectionRequest,
+  WorkerService,
+  WorkflowScheduleService,
+  WorkflowService,
+} from "@holdfast/protocol";
+import { HoldfastError, type OpenedClients, openClients } from "holdfast/adapter";
+import { AuditLog } from "./access/audit-log.ts";
+import { Authenticator } from "./access/authenticator.ts";
+import { NamespaceRules } from "./access/namespace-rules.ts";
+import { PERMISSIONS } from "./access/permissions.ts";
+import { DEFAULT_RATES, RateLimits } from "./access/rate-limits.ts";
+import { callTrace, traceTelemetry } from "./call-trace.ts";
+import { ClientPool } from "./client-pool.ts";
+import type { RunningService, ServiceHost } from "./mounted-service.ts";
+import { browserRules } from "./port/browser-rules.ts";
+import { Listener } from "./port/listener.ts";
+import { openApi } from "./port/open-api.ts";
+import { contextValuesOf } from "./port/request-facts.ts";
+import { Requests } from "./port/requests.ts";
+import { ServerCounts } from "./port/server-counts.ts";
+import { authMethods, checkServerOptions, PORT_DEFAULT, type ServerOptions } from "./server-options.ts";
+import { adminService } from "./services/admin-service.ts";
+import { Guard } from "./services/guard.ts";
+import { healthService } from "./services/health.ts";
+import { namespaceService } from "./services/namespace-service.ts";
+import { Reflection } from "./services/reflection.ts";
+import { scheduleService } from "./services/schedule-service.ts";
+import { workerService } from "./services/worker-service.ts";
+import { workflowService } from "./services/workflow-service.ts";
+import { Webhooks } from "./webhooks.ts";
+
+/** Requests of calls; a payload has its own, smaller limit. */
+const REQUEST_BYTES_MAX = 8 * 1024 * 1024;
+/** Calls that are being answered have this long when the server closes. */
+const CALLS_MS_MAX = 10_000;
+const COORDINATING_NAMESPACE = "holdfast.server";
+const OWN_SERVICES = [WorkflowService, WorkflowScheduleService, WorkerService, AdminService, NamespaceService];
+
+/** A server that listens. */
+export interface Server {
+  /** `http://127.0.0.1:7433` */
+  readonly url: string;
+  readonly port: number;
+  /**
+   * Drains and stops: not ready any more; no new connections; polls are answered, streams end; calls have ten seconds; then
+   * the store is closed.
+   */
+  close(): Promise<void>;
+}
+
+export async function openServer(options: ServerOptions): Promise<Server> {
+  checkServerOptions(options);
+  const opened = await (options.open ?? (() => openStoreOf(options)))();
+  try {
+    return await serve(options, opened);
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+}
+
+function openStoreOf(options: ServerOptions): Promise<OpenedClients> {
+  const { url, migrate, durability, schema, logger, adapters, runLimits } = options;
+  return openClients(url, {
+    telemetry: traceTelemetry,
+    ...(migrate === undefined ? {} : { migrate }),
+    ...(durability === undefined ? {} : { durability }),
+    ...(schema === undefined ? {} : { schema }),
+    ...(logger === undefined ? {} : { logger }),
+    ...(adapters === undefined ? {} : { adapters }),
+    ...(runLimits === undefined ? {} : { limits: runLimits }),
+  });
+}
+
+async function serve(options: ServerOptions, opened: OpenedClients): Promise<Server> {
+  const { clock, log } = opened;
+  const { host = "127.0.0.1", port = PORT_DEFAULT, tls, balancerMs = 0, coordinate = true } = options;
+  const parts = makeParts(options, opened);
+  const { clients, audit, running, requests, drain, counts } = parts;
+  const coordinator = coordinate ? opened.client(COORDINATING_NAMESPACE) : undefined;
+  await coordinator?.worker({ coordinate: true, name: "server" }).start();
+  const patience = options.patience ?? {};
+  const secure = typeof tls === "object" ? tls : undefined;
+  const { handler } = requests;
+  const listener = await Listener.open({ host, port, tls: secure, clock, log, counts, handler, ...patience });
+  const shownHost = host.includes(":") ? `[${host}]` : host;
+  let closing: Promise<void> | undefined;
+  const close = async (): Promise<void> => {
+    drain.abort();
+    await new Promise<void>((resolve) => void clock.setTimer(balancerMs, resolve));
+    listener.drain();
+    await requests.idle(CALLS_MS_MAX);
+    for (const { close: end } of running) await end?.();
+    await listener.close();
+    await coordinator?.close();
+    await clients.close();
+    await audit.close();
+    await opened.close();
+  };
+  return {
+    url: `${secure ? "https" : "http"}://${shownHost}:${listener.port}`,
+    port: listener.port,
+    close() {
+      closing ??= close();
+      return closing;
+    },
+  };
+}
+
+function makeParts(options: ServerOptions, opened: OpenedClients) {
+  const { clock, random, log, store } = opened;
+  const { access, notifier } = opened.opened;
+  const methods = authMethods(options);
+  if (methods.includes("keys") && !access)
+    throw new HoldfastError("not_supported", 'openServer: this store keeps no API keys, which auth "keys" needs.');
+  const drain = new AbortController();
+  const audit = new AuditLog({ access, clock, random, log });
+  const namespaces = new NamespaceRules(access, clock);
+  const limits = new RateLimits(clock, { ...DEFAULT_RATES, ...options.limits });
+  const clients = new ClientPool(opened);
+  const counts = new ServerCounts();
+  const onRefused = (address: string, outcome: string): void =>
+    audit.add({ actor: "anonymous", action: "Login", namespace: "*", subject: "", outcome, address });
+  const { jwt, mtls, services: mounted = [] } = options;
+  const ways = { ...(jwt ? { jwt } : {}), ...(mtls ? { mtls } : {}) };
+  const authenticator = new Authenticator({ access, clock, log, methods, onRefused, ...ways });
+  const permissions = Object.assign({}, PERMISSIONS, ...mounted.map((one) => one.permissions));
+  const draining = drain.signal;
+  const guard = new Guard({ permissions, authenticator, limits, namespaces, clients, audit, counts, log, draining });
+  const unready = readiness(opened, draining);
+  const version = ownVersion();
+  const host: ServiceHost = {
+    opened: opened.opened,
+    store,
+    clock,
+    random,
+    log,
+    draining,
+    principalOf: (context) => guard.principalOf(context),
+    requireEnabled: (namespace) => namespaces.requireEnabled(namespace),
+  };
+  const running = mounted.map((one) => one.mount(host));
+  const features = mounted.flatMap((one) => one.features ?? []);
+  const shared = { clock, random, namespaces, limits, access, audit, store, notifier, unready, version, features };
+  const routes = routesOf(guard, shared, running);
+  const webhooks = new Webhooks({ namespaces, limits, clients, audit, log });
+  const requests = new Requests({
+    clock,
+    rules: browserRules(options.host ?? "127.0.0.1", !methods.includes("none"), options.hosts ?? []),
+    services: connectNodeAdapter({
+      routes: routes.add,
+      contextValues: contextValuesOf,
+      readMaxBytes: REQUEST_BYTES_MAX,
+      interceptors: [callTrace],
+    }),
+    isCall: (path) => routes.paths.has(path),
+    isStream: (path) => routes.streams.has(path),
+    hooks: (...asked) => webhooks.answer(...asked),
+    pages: options.pages,
+    unready,
+    requireReader: async (authorization, facts) => {
+      const { grants } = await authenticator.principalOf({ authorization, ...facts });
+      if (grants.length === 0) throw new HoldfastError("permission_denied", "The token allows nothing.");
+    },
+    metrics: async () => counts.text() + ((await options.metrics?.()) ?? ""),
+    openApi: openApi([...OWN_SERVICES, ...running.map(({ service }) => service)], version),
+    bodyMsMax: options.patience?.bodyMsMax,
+  });
+  return { clients, audit, running, requests, drain, counts };
+}
+
+type Shared = Parameters<typeof workflowService>[0] &
+  Parameters<typeof scheduleService>[0] &
+  Parameters<typeof workerService>[0] &
+  Parameters<typeof adminService>[0] &
+  Parameters<typeof namespaceService>[0];
+
+/** The services, and the paths of their calls. */
+function routesOf(guard: Guard, shared: Shared, running: readonly RunningService[]) {
+  const services: DescService[] = [...OWN_SERVICES, Health, ServerReflection, ...running.map(({ service }) => service)];
+  const reflection = new Reflection(services);
+  const isService = (name: string): boolean => services.some(({ typeName }) => typeName === name);
+  const add = (router: ConnectRouter): void => {
+    router.service(WorkflowService, guard.implementation(WorkflowService, workflowService(shared)));
+    router.service(WorkflowScheduleService, guard.implementation(WorkflowScheduleService, scheduleService(shared)));
+    router.service(WorkerService, guard.implementation(WorkerService, workerService(shared)));
+    router.service(AdminService, guard.implementation(AdminService, adminService(shared)));
+    router.service(NamespaceService, guard.implementation(NamespaceService, namespaceService(shared)));
+    router.service(Health, guard.implementation(Health, healthService({ ...shared, isService })));
+    router.service(ServerReflection, {
+      async *serverReflectionInfo(requests: AsyncIterable<ServerReflectionRequest>, context) {
+        await guard.requireSomeGrant(context, ServerReflection.method.serverReflectionInfo);
+        for await (const request of requests) yield reflection.answer(request);
+      },
+    });
+    for (const one of running) {
+      for (const method of one.service.methods) guard.permissionOf(method);
+      one.route(router);
+    }
+  };
+  const methods = services.flatMap((service) => service.methods);
+  const path = (method: (typeof methods)[number]): string => `/${method.parent.typeName}/${method.name}`;
+  const streaming = methods.filter(
+    ({ methodKind }) => methodKind === "bidi_streaming" || methodKind === "client_streaming",
+  );
+  return { add, paths: new Set(methods.map(path)), streams: new Set(streaming.map(path)) };
+}
+
+/** Empty if the server can do its work; else why not. Asked often: the store is asked at most once a second. */
+function readiness({ store, clock }: OpenedClients, draining: AbortSignal): () => Promise<string> {
+  let known: Promise<string> | undefined;
+  const look = async (): Promise<string> => {
+    try {
+      await store.readClock();
+      return "";
+    } catch {
+      return "The store does not answer.";
+    }
+  };
+  return () => {
+    if (draining.aborted) return Promise.resolve("The server is draining.");
+    if (known === undefined) {
+      known = look();
+      clock
+        .setTimer(1_000, () => {
+          known = undefined;
+        })
+        .unref?.();
+    }
+    return known;
+  };
+}
+
+function ownVersion(): string {
+  const manifest = readFileSync(new URL("../package.json", import.meta.url), "utf8");
+  return (JSON.parse(manifest) as { version: string }).version;
+}

@@ -1,0 +1,225 @@
+/**
+ * Stands before every handler: who calls, whether they may, whether it is too much; then the call; then what is told of an
+ * error, and what is kept for the audit. Handlers of services that are mounted from outside stand behind it as well.
+ */
+import type { DescMethod, DescService } from "@bufbuild/protobuf";
+import { ConnectError, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
+import { ErrorDetailSchema, RpcCode, toRefusal } from "@holdfast/protocol";
+import { HoldfastError, isHoldfastError, type Logger } from "holdfast/adapter";
+import type { AuditLog } from "../access/audit-log.ts";
+import type { Authenticator } from "../access/authenticator.ts";
+import { type NamespaceRules, requireNamespaceName } from "../access/namespace-rules.ts";
+import type { Permission, Permissions } from "../access/permissions.ts";
+import { ALL_NAMESPACES, ANYONE, ownNamespace, type Principal, requireAllowed } from "../access/principal.ts";
+import type { RateLimits } from "../access/rate-limits.ts";
+import type { ClientPool } from "../client-pool.ts";
+import { requestFacts } from "../port/request-facts.ts";
+import type { ServerCounts } from "../port/server-counts.ts";
+import type { Call, Handlers } from "./call.ts";
+
+export interface GuardParams {
+  readonly permissions: Permissions;
+  readonly authenticator: Authenticator;
+  readonly limits: RateLimits;
+  readonly namespaces: NamespaceRules;
+  readonly clients: ClientPool;
+  readonly audit: AuditLog;
+  readonly counts: ServerCounts;
+  readonly log: Logger;
+  /** Aborted when the server drains: polls are answered at once. */
+  readonly draining: AbortSignal;
+}
+
+/** What a request may name; each service has some of these fields. */
+interface Named {
+  readonly namespace?: unknown;
+  readonly runId?: string;
+  readonly externalId?: string;
+  readonly scheduleId?: string;
+  readonly workerId?: string;
+  readonly id?: string;
+}
+
+/** Calls that concern all namespaces, or one that is named `*`. */
+const MAY_NAME_ALL: ReadonlySet<string> = new Set(["CreateToken", "ListTokens", "RevokeToken", "ListAuditEvents"]);
+
+export class Guard {
+  readonly #params: GuardParams;
+
+  constructor(params: GuardParams) {
+    this.#params = params;
+  }
+
+  /** The implementation of a service as the router takes it. */
+  implementation<S extends DescService>(service: S, handlers: Handlers<S>): ServiceImpl<S> {
+    const made: Record<string, unknown> = {};
+    for (const method of service.methods) {
+      this.permissionOf(method);
+      const handler = handlers[method.localName as keyof Handlers<S>] as (message: unknown, call: Call) => never;
+      made[method.localName] =
+        method.methodKind === "unary"
+          ? (message: object, context: HandlerContext) => this.#unary(method, message, context, handler)
+          : (message: object, context: HandlerContext) => this.#stream(method, message, context, handler);
+    }
+    return made as ServiceImpl<S>;
+  }
+
+  permissionOf(method: DescMethod): Permission {
+    const name = `${method.parent.typeName}/${method.name}`;
+    const permission = this.#params.permissions[name];
+    if (permission) return permission;
+    throw new HoldfastError("invariant_broken", `${name} has no row in the table of permissions.`);
+  }
+
+  async #unary(
+    method: DescMethod,
+    message: object,
+    context: HandlerContext,
+    handler: (message: unknown, call: Call) => Promise<unknown>,
+  ): Promise<unknown> {
+    return this.#answering(method, message, context, async (principal, namespace) => {
+      if (principal === undefined) return handler(message, this.#callWithoutClient(context));
+      return this.#params.clients.use(namespace, ({ raw, plain }) =>
+        handler(message, this.#call(context, principal, namespace, raw, plain)),
+      );
+    });
+  }
+
+  async *#stream(
+    method: DescMethod,
+    message: object,
+    context: HandlerContext,
+    handler: (message: unknown, call: Call) => AsyncIterable<unknown>,
+  ): AsyncGenerator<unknown> {
+    let release = (): void => {};
+    try {
+      const stream = await this.#answering(method, message, context, async (principal, namespace) => {
+        if (principal === undefined) return handler(message, this.#callWithoutClient(context));
+        const held = this.#params.clients.hold(namespace);
+        release = held.release;
+        const { raw, plain } = held.clients;
+        return handler(message, this.#call(context, principal, namespace, raw, plain));
+      });
+      for await (const answer of stream) yield answer;
+    } catch (error) {
+      throw this.#refused(error, method);
+    } finally {
+      release();
+    }
+  }
+
+  /** Throws what the caller is told. */
+  async #answering<R>(
+    method: DescMethod,
+    message: object,
+    context: HandlerContext,
+    perform: (principal: Principal | undefined, namespace: string) => Promise<R>,
+  ): Promise<R> {
+    const permission = this.permissionOf(method);
+    const { counts } = this.#params;
+    const address = requestFacts(context.values).address;
+    let principal: Principal | undefined;
+    let namespace = ALL_NAMESPACES;
+    let outcome = "ok";
+    try {
+      if (permission.role !== null) {
+        principal = await this.principalOf(context);
+        namespace = await this.#admit(permission, method, message as Named, principal);
+      }
+      return await perform(principal, namespace);
+    } catch (error) {
+      const refusal = this.#refused(error, method);
+      outcome = isHoldfastError(error) ? error.code : "internal";
+      throw refusal;
+    } finally {
+      counts.answered(`${method.parent.typeName}/${method.name}`, outcome);
+      if (permission.audit && principal) {
+        const subject = subjectOf(message as Named);
+        this.#params.audit.add({ actor: principal.id, action: method.name, namespace, subject, outcome, address });
+      }
+    }
+  }
+
+  principalOf({ requestHeader, values }: Pick<HandlerContext, "requestHeader" | "values">): Promise<Principal> {
+    const { address, names } = requestFacts(values);
+    const authorization = requestHeader.get("authorization");
+    return this.#params.authenticator.principalOf({ authorization, address, ...(names ? { names } : {}) });
+  }
+
+  /** For calls that concern no namespace: whoever may do anything at all may make them. */
+  async requireSomeGrant(context: HandlerContext, method: DescMethod): Promise<void> {
+    try {
+      this.permissionOf(method);
+      const { id, grants } = await this.principalOf(context);
+      if (grants.length === 0) throw new HoldfastError("permission_denied", `The token of "${id}" allows nothing.`);
+    } catch (error) {
+      throw this.#refused(error, method);
+    }
+  }
+
+  /** The namespace of the call, if it may be made. */
+  async #admit(
+    { role, scope, limit, needsEnabled }: Permission,
+    method: DescMethod,
+    message: Named,
+    principal: Principal,
+  ): Promise<string> {
+    const named = typeof message.namespace === "string" ? message.namespace : "";
+    const namespace = scope === "all" ? ALL_NAMESPACES : named === "" ? ownNamespace(principal) : named;
+    requireAllowed(principal, role ?? "admin", namespace, method.name);
+    const mayNameAll = scope === "all" || (namespace === ALL_NAMESPACES && MAY_NAME_ALL.has(method.name));
+    if (!mayNameAll) requireNamespaceName(namespace);
+    const { limits, namespaces } = this.#params;
+    if (limit) limits.take(limit, [`key "${principal.id}"`, `namespace "${namespace}"`]);
+    if (needsEnabled) await namespaces.requireEnabled(namespace);
+    return namespace;
+  }
+
+  #call(
+    context: HandlerContext,
+    principal: Principal,
+    namespace: string,
+    client: Call["client"],
+    plain: Call["plain"],
+  ): Call {
+    const { address } = requestFacts(context.values);
+    const { requestHeader } = context;
+    return {
+      principal,
+      namespace,
+      client,
+      plain,
+      address,
+      traceparent: requestHeader.get("traceparent"),
+      workerHeader: requestHeader.get("x-holdfast-worker"),
+      signal: context.signal,
+      draining: this.#params.draining,
+    };
+  }
+
+  /** For calls that anybody may make: they concern no namespace. */
+  #callWithoutClient(context: HandlerContext): Call {
+    const none = undefined as unknown as Call["client"];
+    return this.#call(context, ANYONE, ALL_NAMESPACES, none, none);
+  }
+
+  #refused(error: unknown, method: DescMethod): ConnectError {
+    if (error instanceof ConnectError) return error;
+    const { code, message, detail } = toRefusal(error);
+    if (code === RpcCode.Internal)
+      this.#params.log.error({ call: method.name, error: shownError(error) }, "a call failed with an unexpected error");
+    const refusal = new ConnectError(message, code as number, undefined, [{ desc: ErrorDetailSchema, value: detail }]);
+    if (detail.retryAfterMs > 0n)
+      refusal.metadata.set("retry-after", String(Math.ceil(Number(detail.retryAfterMs) / 1_000)));
+    return refusal;
+  }
+}
+
+function subjectOf({ runId, externalId, scheduleId, workerId, id, namespace }: Named): string {
+  const subject = runId || externalId || scheduleId || workerId || id;
+  return subject || (typeof namespace === "string" ? namespace : "");
+}
+
+function shownError(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

@@ -1,0 +1,183 @@
+/** Workers in other languages: their seats, and tasks. Workflows are in guest-steps.ts. */
+
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { RegisterResponseSchema } from "@holdfast/protocol";
+import { fromErrorDetail, type RegisterRequest, type WorkerService } from "@holdfast/protocol";
+import { type Clock, isHoldfastError, type Notifier, type Random, type Store, writeToken } from "holdfast/adapter";
+import type { Call, Handlers } from "./call.ts";
+import { pollMs } from "./long-poll.ts";
+import { refused, required } from "./pages.ts";
+import { TaskPolls } from "./task-polls.ts";
+import { type Seat, WorkerSeats } from "./worker-seats.ts";
+import { receivedPayload, type WorkflowServiceParams } from "./workflow-service.ts";
+
+const LEASE_SECS_DEFAULT = 30;
+const LEASE_SECS_MIN = 5;
+const LEASE_SECS_MAX = 600;
+/** Three heartbeats in a lease: two may be lost. */
+const HEARTBEATS_PER_LEASE = 3;
+const NAMES_MAX = 1_000;
+const QUEUE_DEFAULT = "default";
+const VERSION_DEFAULT = "1";
+
+export interface WorkerServiceParams extends WorkflowServiceParams {
+  readonly store: Store;
+  readonly notifier: Notifier;
+  readonly random: Random;
+  readonly clock: Clock;
+}
+
+type Steps = Pick<
+  Handlers<typeof WorkerService>,
+  "beginStep" | "completeStep" | "failStep" | "completeWorkflow" | "failWorkflow" | "sleep"
+>;
+
+export function workerService(params: WorkerServiceParams): Handlers<typeof WorkerService> {
+  const seats = new WorkerSeats(params);
+  const polls = new TaskPolls(params);
+  return {
+    ...seatHandlers(params, seats),
+    ...taskHandlers(params),
+    ...stepHandlers(),
+
+    async pollTask(message, call) {
+      const seat = await seats.find(call.namespace, required(message.workerId, "worker_id"));
+      const names = message.taskTypes.length > 0 ? message.taskTypes : seat.tasks;
+      const queues = message.taskQueue === "" ? seat.queues : [message.taskQueue];
+      const waitMs = pollMs(message.waitMs, "wait_ms");
+      if (names.length === 0) throw noTasks(seat);
+      if (seat.draining) return {};
+      return (await polls.next(seat, { queues, names }, waitMs, call)) ?? {};
+    },
+  };
+}
+
+type Seats = Pick<Handlers<typeof WorkerService>, "register" | "heartbeat" | "deregister">;
+
+function seatHandlers({ store }: WorkerServiceParams, seats: WorkerSeats): Seats {
+  return {
+    async register(message, call) {
+      return register(seats, message, call);
+    },
+
+    async heartbeat({ workerId }, { namespace }) {
+      const seat = await found(seats, namespace, workerId);
+      if (!seat) return { accepted: false };
+      const { leaseMs, draining } = seat;
+      const beat = await store.workers.heartbeat({ namespace, workerId, leaseMs, draining });
+      if (!beat.live) {
+        seats.forget(workerId);
+        return { accepted: false };
+      }
+      if (beat.drain) seat.draining = true;
+      const keys = beat.canceledTasks.map(({ runId, seq }) => ({ runId, seq }));
+      const canceled = keys.length === 0 ? [] : await store.tasks.read({ namespace, tasks: keys });
+      return {
+        accepted: true,
+        shouldDrain: seat.draining,
+        cancelledTaskTokens: canceled.flatMap((task) => (task ? [writeToken(task)] : [])),
+      };
+    },
+
+    async deregister({ workerId, drain }, { namespace }) {
+      const seat = await found(seats, namespace, workerId);
+      if (!seat) return { drained: true };
+      seat.draining = true;
+      const { leaseMs } = seat;
+      const { heldCount, heldTasks } = await store.workers.heartbeat({ namespace, workerId, leaseMs, draining: true });
+      const drained = heldCount + heldTasks === 0;
+      // With `drain` it keeps what it holds, and calls again when it is done.
+      if (drain && !drained) return { drained };
+      await store.workers.stop({ namespace, workerId });
+      seats.forget(workerId);
+      return { drained };
+    },
+  };
+}
+
+async function register(
+  seats: WorkerSeats,
+  message: RegisterRequest,
+  { namespace }: Call,
+): Promise<MessageInitShape<typeof RegisterResponseSchema>> {
+  const { taskQueue, workflowTypes, taskTypes, hostname, pid, version, labels, name, leaseSecs } = message;
+  const secs = leaseSecs === 0 ? LEASE_SECS_DEFAULT : leaseSecs;
+  if (secs < LEASE_SECS_MIN || secs > LEASE_SECS_MAX)
+    throw refused("lease_secs", `is ${secs}; it must be between ${LEASE_SECS_MIN} and ${LEASE_SECS_MAX}`);
+  const names = [...workflowTypes, ...taskTypes, ...Object.keys(labels), taskQueue, hostname, version, name];
+  if (names.length > NAMES_MAX) throw refused("task_types", `and the others are more than ${NAMES_MAX} names`);
+  if (names.some((one) => one.length > 200 || one.includes("\u0000")))
+    throw refused("register", "has a name of more than 200 characters, or with a NUL");
+  const { workerId } = await seats.register({
+    namespace,
+    queues: [taskQueue === "" ? QUEUE_DEFAULT : taskQueue],
+    workflows: workflowTypes.map((type) => `${type}@${version === "" ? VERSION_DEFAULT : version}`),
+    tasks: taskTypes,
+    labels,
+    host: hostname,
+    pid,
+    version,
+    name,
+    leaseMs: secs * 1_000,
+  });
+  return { workerId, heartbeatIntervalSecs: Math.max(1, Math.floor(secs / HEARTBEATS_PER_LEASE)) };
+}
+
+async function found(seats: WorkerSeats, namespace: string, workerId: string): Promise<Seat | undefined> {
+  try {
+    return await seats.find(namespace, required(workerId, "worker_id"));
+  } catch (error) {
+    if (isHoldfastError(error, "worker_not_found")) return undefined;
+    throw error;
+  }
+}
+
+type TaskHandlers = Pick<Handlers<typeof WorkerService>, "completeTask" | "failTask" | "heartbeatTask">;
+
+function taskHandlers(params: WorkerServiceParams): TaskHandlers {
+  return {
+    async completeTask({ taskToken, output }, call) {
+      const result = await receivedPayload(params, call, output, "output");
+      await call.client.tasks.complete(taskToken, result);
+      return {};
+    },
+
+    async failTask({ taskToken, error }, { client }) {
+      await client.tasks.fail(taskToken, fromErrorDetail(error));
+      const task = await client.tasks.get(taskToken).catch((refusal: unknown) => {
+        if (isHoldfastError(refusal, "task_closed") || isHoldfastError(refusal, "task_not_found")) return undefined;
+        throw refusal;
+      });
+      return { scheduledRetry: task?.status === "due" };
+    },
+
+    async heartbeatTask({ taskToken, details }, call) {
+      const reported = await receivedPayload(params, call, details, "details");
+      const { canceled } = await call.client.tasks.heartbeat(taskToken, reported);
+      return { cancelled: canceled };
+    },
+  };
+}
+
+/** Workflows of guests are not built yet: said so, and not half done. */
+function stepHandlers(): Steps {
+  const notYet = async (): Promise<never> => {
+    throw new ConnectError(
+      "This server hands out tasks; workflows in other languages are not built yet.",
+      Code.Unimplemented,
+    );
+  };
+  return {
+    beginStep: notYet,
+    completeStep: notYet,
+    failStep: notYet,
+    completeWorkflow: notYet,
+    failWorkflow: notYet,
+    sleep: notYet,
+  };
+}
+
+function noTasks({ workerId }: Seat) {
+  return refused("task_types", `is empty, and worker ${workerId} has registered with none`);
+}

@@ -1,0 +1,168 @@
+/** What is done to runs: conversations, operations, batches. */
+
+import { ConnectError } from "@connectrpc/connect";
+import {
+  BatchWorkflowsRequest_Action as Action,
+  RetryWorkflowRequest_Mode as Mode,
+  RpcCode,
+  toPayload,
+  toWorkflowStatus,
+  type WorkflowService,
+} from "@holdfast/protocol";
+import { type Batch, type BatchResult, query, signal, update } from "holdfast";
+import { isHoldfastError } from "holdfast/adapter";
+import type { Call, Handlers } from "./call.ts";
+import { pollMs } from "./long-poll.ts";
+import { handleOf, isOpen } from "./named-run.ts";
+import { refused, required } from "./pages.ts";
+import { filterOf, receivedPayload, type WorkflowServiceParams } from "./workflow-service.ts";
+
+type Actions = Pick<
+  Handlers<typeof WorkflowService>,
+  | "cancelWorkflow"
+  | "retryWorkflow"
+  | "terminateWorkflow"
+  | "signalWorkflow"
+  | "queryWorkflow"
+  | "updateWorkflow"
+  | "forkWorkflow"
+  | "pauseWorkflow"
+  | "resumeWorkflow"
+  | "batchWorkflows"
+>;
+
+export function workflowActions(params: WorkflowServiceParams): Actions {
+  const received = (call: Call, payload: Parameters<typeof receivedPayload>[2], what: string) =>
+    receivedPayload(params, call, payload, what);
+  return {
+    ...conversations(received),
+
+    async cancelWorkflow(message, call) {
+      const handle = handleOf(call, message);
+      const open = isOpen(await handle.status());
+      await handle.cancel(who(call, message.reason));
+      return { cancelled: open, status: toWorkflowStatus(await handle.status()) };
+    },
+
+    async terminateWorkflow(message, call) {
+      const handle = handleOf(call, message);
+      const open = isOpen(await handle.status());
+      await handle.terminate(who(call, message.reason));
+      return { terminated: open, status: toWorkflowStatus(await handle.status()) };
+    },
+
+    async retryWorkflow(message, call) {
+      const handle = handleOf(call, message);
+      const run = await handle.describe();
+      if (message.mode === Mode.RESTART) {
+        const { workflow, input, version, queue, priority, id, runId } = run;
+        const own = id === runId ? {} : { id, ifClosed: "start" as const };
+        const options = { version, queue, priority, ...own };
+        const { created, runId: newRunId } = await call.client.start(workflow, input, options);
+        return { newRunId, alreadyRunning: !created };
+      }
+      if (isOpen(run.status)) return { newRunId: run.runId, alreadyRunning: true };
+      await handle.retry(who(call, message.reason));
+      return { newRunId: run.runId, alreadyRunning: false };
+    },
+
+    async forkWorkflow(message, call) {
+      const before = /^\d+$/.test(message.before) ? Number(message.before) : required(message.before, "before");
+      const input = await received(call, message.input, "input");
+      const fork = await handleOf(call, { runId: message.runId }).fork({
+        before,
+        ...(message.externalId === "" ? {} : { id: message.externalId }),
+        ...(input === undefined ? {} : { input }),
+        ...who(call, message.reason),
+      });
+      return { runId: fork.runId, externalId: fork.id };
+    },
+
+    async pauseWorkflow(message, call) {
+      await handleOf(call, message).pause(who(call, message.reason));
+      return {};
+    },
+
+    async resumeWorkflow(message, call) {
+      await handleOf(call, message).resume(who(call, message.reason));
+      return {};
+    },
+
+    async batchWorkflows(message, call) {
+      const filter = filterOf(message);
+      if (filter === undefined) throw refused("status_filter", "is a status that no run has");
+      const options = {
+        ...who(call, message.reason),
+        ...(message.dryRun ? { dryRun: true } : {}),
+        ...(message.batchId === "" ? {} : { id: message.batchId }),
+      };
+      const { id, matched, done, skippedCount } = await act(call.plain.batch(filter), message.action, options);
+      return { batchId: id, matched: BigInt(matched), done: BigInt(done), skipped: BigInt(skippedCount) };
+    },
+  };
+}
+
+type Received = (
+  call: Call,
+  payload: Parameters<typeof receivedPayload>[2],
+  what: string,
+) => ReturnType<typeof receivedPayload>;
+
+function conversations(received: Received): Pick<Actions, "signalWorkflow" | "queryWorkflow" | "updateWorkflow"> {
+  return {
+    async signalWorkflow(message, call) {
+      const payload = await received(call, message.payload, "payload");
+      const definition = signal<unknown>(required(message.name, "name"));
+      const id = message.signalId === "" ? undefined : { id: message.signalId };
+      await handleOf(call, message).signal(definition, payload, id);
+      return {};
+    },
+
+    async queryWorkflow(message, call) {
+      const argument = await received(call, message.argument, "argument");
+      const definition = query<unknown, unknown>(required(message.name, "name"));
+      const answer = toPayload(await handleOf(call, message).query(definition, argument));
+      return answer ? { answer } : {};
+    },
+
+    async updateWorkflow(message, call) {
+      const argument = await received(call, message.argument, "argument");
+      const definition = update<unknown, unknown>(required(message.name, "name"));
+      const timeout = { milliseconds: Math.max(1, pollMs(message.waitMs, "wait_ms")) };
+      const id = message.updateId === "" ? {} : { id: message.updateId };
+      try {
+        const answer = toPayload(await handleOf(call, message).update(definition, argument, { timeout, ...id }));
+        return answer ? { answer } : {};
+      } catch (error) {
+        // Nobody could ask for its answer without an id.
+        if (isHoldfastError(error, "update_timeout") && message.updateId === "")
+          throw new ConnectError(
+            `${error.message} Send an update_id to ask again.`,
+            RpcCode.DeadlineExceeded as number,
+          );
+        throw error;
+      }
+    },
+  };
+}
+
+function who({ principal }: Call, reason: string): { by: string; reason?: string } {
+  return { by: principal.id, ...(reason === "" ? {} : { reason }) };
+}
+
+function act(batch: Batch, action: Action, options: Parameters<Batch["cancel"]>[0]): Promise<BatchResult> {
+  switch (action) {
+    case Action.CANCEL:
+      return batch.cancel(options);
+    case Action.TERMINATE:
+      return batch.terminate(options);
+    case Action.PAUSE:
+      return batch.pause(options);
+    case Action.RESUME:
+      return batch.resume(options);
+    case Action.RETRY:
+      return batch.retry(options);
+    default:
+      throw refused("action", "is not set");
+  }
+}
