@@ -101,7 +101,7 @@ describe.each(["SQLite", "PostgreSQL"] as const)("on %s", (kind) => {
   test("torture kills workers, finds nothing lost, and leaves no runs behind", { timeout: 60_000 }, async () => {
     const { url, remove } = newStore(kind);
     try {
-      const { code, records } = await run(["--url", url, "--json", "torture", "--seconds", "4", "--workers", "2"]);
+      const { code, records } = await run(["--url", url, "--json", "torture", "--seconds", "1", "--workers", "2"]);
       expect(records).toMatchObject([{ faults: [], runs: expect.any(Number), kills: expect.any(Number) }]);
       expect((records[0] as { kills: number }).kills).toBeGreaterThan(0);
       expect(code).toBe(0);

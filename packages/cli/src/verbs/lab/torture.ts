@@ -32,7 +32,8 @@ export const torture: Action = async (call) => {
     call.out.errorPaint.dim(`Killing workers on ${shownUrl(url)} for ${seconds} s, in namespace ${hf.namespace} …`),
   );
   try {
-    fleet.hire(call.number("workers") ?? WORKERS_DEFAULT);
+    // The time counts from when they all work.
+    await call.unlessInterrupted(fleet.hire(call.number("workers") ?? WORKERS_DEFAULT));
     const started = await load(call, hf, fleet, seconds * 1_000, ledger);
     const outputs = new Map<string, unknown>();
     for (const id of started)
@@ -109,8 +110,8 @@ class Fleet {
     this.#place = place;
   }
 
-  hire(count: number): void {
-    for (let index = 0; index < count; index += 1) this.#spawn(`torture-${index + 1}`);
+  async hire(count: number): Promise<void> {
+    await Promise.all(Array.from({ length: count }, (_, index) => this.#spawn(`torture-${index + 1}`)));
   }
 
   /** Kills one that works, if there is one: a process that has not begun proves nothing. */
@@ -122,9 +123,11 @@ class Fleet {
     if (child.pid !== undefined) this.killed.add(child.pid);
     this.#working.delete(name);
     child.kill("SIGKILL");
-    this.#spawn(name);
+    // Its successor may be ended together with all others before it works.
+    void this.#spawn(name).catch(() => {});
   }
 
+  /** Also those that have not begun: they end when they say that they work. */
   async end(): Promise<void> {
     this.#over = true;
     for (const child of this.#working.values()) child.kill("SIGKILL");
@@ -132,8 +135,8 @@ class Fleet {
     await Promise.all(this.#ended);
   }
 
-  #spawn(name: string): void {
-    if (this.#over) return;
+  /** Resolves when it works. */
+  #spawn(name: string): Promise<void> {
     const { io } = this.#call;
     const { url, namespace, ledger } = this.#place;
     const program = fileURLToPath(new URL(`./torture-child${path.extname(import.meta.url)}`, import.meta.url));
@@ -142,12 +145,19 @@ class Fleet {
       env: io.env,
       stdio: ["ignore", "ignore", "inherit", "ipc"],
     });
-    child.once("message", () => (this.#over ? child.kill("SIGKILL") : this.#working.set(name, child)));
     const ended = new Promise<void>((resolve) => {
       child.once("exit", () => resolve());
       child.once("error", () => resolve());
     });
     this.#ended.add(ended);
     void ended.then(() => this.#ended.delete(ended));
+    return new Promise((resolve, reject) => {
+      child.once("message", () => {
+        if (this.#over) child.kill("SIGKILL");
+        else this.#working.set(name, child);
+        resolve();
+      });
+      void ended.then(() => reject(new Error(`Worker ${name} ended before it worked: see its output above.`)));
+    });
   }
 }
