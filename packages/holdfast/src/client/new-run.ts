@@ -166,7 +166,7 @@ export function startOf(
   messages: readonly CarriedMessage[] | undefined,
 ): StartRun {
   const pick = version === undefined ? ports.random.next() : null;
-  return { run, ifRunning, ifClosed, hold, pick, ...(messages ? { messages } : {}) };
+  return messages ? { run, ifRunning, ifClosed, hold, pick, messages } : { run, ifRunning, ifClosed, hold, pick };
 }
 
 /** Throws if the queue of the run is full. */

@@ -33,7 +33,7 @@ import { WorkerTasks } from "../tasks/worker-tasks.ts";
 import { Watchdog, type WatchdogParams } from "../watchdog/watchdog.ts";
 import { RateCounter } from "./rate-counter.ts";
 import { ReplayCheck } from "./replay-check.ts";
-import { reportLeaving } from "./report-leaving.ts";
+import { type Listeners, reportLeaving } from "./report-leaving.ts";
 import type { ResolvedWorkerOptions } from "./worker-options.ts";
 
 export interface WorkerPartsParams {
@@ -87,6 +87,8 @@ export class WorkerParts {
   readonly #inbox: InboxReader;
   readonly #near: NearChildren;
   readonly #host: ExecutorHost;
+  /** Made once: every run leaves. */
+  readonly #listeners: Listeners;
 
   constructor(params: WorkerPartsParams, self: WorkerSelf) {
     const { ports, namespace, options } = params;
@@ -99,6 +101,8 @@ export class WorkerParts {
     this.lines = new RepeatedLines(ports);
     this.rates = new RateCounter({ store, log, storeTime: params.storeTime });
     this.housekeeper = new Housekeeper({ store, log, storeTime: params.storeTime });
+    const { ends, storeTime } = params;
+    this.#listeners = { ports, ends, storeTime, lines: this.lines, rates: this.rates };
     this.held = new HeldRuns({
       ports,
       registry: this.registry,
@@ -156,7 +160,7 @@ export class WorkerParts {
     // Its successor is due: no hint is needed here.
     if (leaving.how === "closed" && leaving.transition.type === "continue") this.claimer.poke();
     this.#host.stretches?.end(executor.runId, leaving);
-    reportLeaving(executor, leaving, { ...this.#params, lines: this.lines, rates: this.rates });
+    reportLeaving(executor, leaving, this.#listeners);
     if (this.replayCheck && leaving.how === "closed" && leaving.transition.type !== "park")
       this.replayCheck.ended(executor.run);
   }
