@@ -114,6 +114,8 @@ export const REFUSALS: Readonly<Record<HoldfastCode, readonly [RpcCodeNumber, Er
   update_timeout: [RpcCode.DeadlineExceeded, ErrorCode.TIMEOUT],
   handler_not_found: [RpcCode.NotFound, ErrorCode.NOT_FOUND],
   run_continued: [RpcCode.FailedPrecondition, ErrorCode.PRECONDITION_FAILED],
+  run_moved: [RpcCode.FailedPrecondition, ErrorCode.PRECONDITION_FAILED],
+  invalid_export: [RpcCode.InvalidArgument, ErrorCode.INVALID_ARGUMENT],
   query_failed: [RpcCode.FailedPrecondition, ErrorCode.PRECONDITION_FAILED],
   run_not_begun: [RpcCode.DeadlineExceeded, ErrorCode.TIMEOUT],
   query_timeout: [RpcCode.DeadlineExceeded, ErrorCode.TIMEOUT],

@@ -16,6 +16,7 @@ export const WORKFLOW_STATUSES: Readonly<Record<RunStatus, WorkflowStatus>> = {
   terminated: WorkflowStatus.TERMINATED,
   timed_out: WorkflowStatus.TIMED_OUT,
   continued: WorkflowStatus.CONTINUED,
+  moved: WorkflowStatus.MOVED,
 };
 
 const RUN_STATUS = new Map(Object.entries(WORKFLOW_STATUSES).map(([ours, theirs]) => [theirs, ours as RunStatus]));

@@ -8,7 +8,7 @@ import type { MountedService } from "./mounted-service.ts";
 import type { NodeHandler, TlsOptions } from "./port/listener.ts";
 
 /** Options of `openServer`. */
-export interface ServerOptions extends StoreOptions {
+export interface ServerOptions extends Omit<StoreOptions, "tls" | "token"> {
   /** The store: `postgres://…`, `file:app.db`, `memory:`. */
   readonly url: string;
   /**

@@ -1,4 +1,4 @@
-import { resumeNote, type Store, type StoreMethod } from "holdfast/adapter";
+import { type RunImage, resumeNote, type Store, type StoreMethod } from "holdfast/adapter";
 import { expect } from "vitest";
 import { aStart, type Fixture, PAUSED, REPLACED } from "../fixture.ts";
 import type { Holder } from "../holder.ts";
@@ -20,6 +20,8 @@ interface Known {
   readonly taskKey: { readonly runId: string; readonly seq: number };
   readonly lockSeq: number;
   readonly askId: string;
+  /** A run that has left for another store. */
+  readonly left: RunImage;
 }
 
 const ns = "other";
@@ -40,6 +42,10 @@ const CALLS: { readonly [M in StoreMethod]: ((store: Store, known: Known) => Pro
   "runs.commit": (store, { held }) =>
     store.runs.commit({ commits: [{ ...held.draft(HOLD, { events: 1 }), namespace: ns }] }),
   "runs.releaseIfHeld": (store, { held }) => store.runs.releaseIfHeld({ ...worker(held), runs: [held] }),
+  "runs.restartIfHeld": (store, { held }) => {
+    const event = { type: "run_restarted", op: null } as const;
+    return store.runs.restartIfHeld({ ...run(held), epoch: held.epoch, commit: held.commitNumber, event });
+  },
   "runs.holdIfParkedByOtherCode": (store, { t, held }) => {
     const handlers = [{ workflow: "order", version: "1", code: "c".repeat(32) }];
     const about = { queues: ["default"], handlers, limit: 10, event: resumeNote({ by: "ana" }) };
@@ -122,6 +128,7 @@ const CALLS: { readonly [M in StoreMethod]: ((store: Store, known: Known) => Pro
   "locks.list": (store, { held }) => store.locks.list({ namespace: ns, of: { runId: held.runId }, limit: 10 }),
   "queues.set": (store) => store.queues.set({ namespace: ns, queue: "default", limits: null }),
   "queues.list": (store) => store.queues.list({ namespace: ns, queue: SECRET, holdersMax: 10 }),
+  "queues.backlog": (store) => store.queues.backlog({ namespace: ns, atMost: 10, lateMs: 0 }),
   "namespaces.allow": (store) => store.namespaces.allow({ namespace: ns, other: "third" }),
   "namespaces.disallow": (store) => store.namespaces.disallow({ namespace: ns, other: "third" }),
   "namespaces.read": (store) => store.namespaces.read({ namespace: ns }),
@@ -154,6 +161,15 @@ const CALLS: { readonly [M in StoreMethod]: ((store: Store, known: Known) => Pro
   "retention.set": (store) => store.retention.set({ namespace: ns, rules: {} }),
   "retention.read": (store) => store.retention.read({ namespace: ns }),
   "retention.list": null,
+  "transfers.read": (store, { held }) => store.transfers.read({ runs: [run(held)] }),
+  "transfers.departIfIdle": (_, { t, parked }) => t.transfers.depart(parked.runId, { namespace: ns }),
+  "transfers.departures": (store, { left }) =>
+    store.transfers.departures({ namespace: ns, runId: left.run.runId, limit: 10 }),
+  "transfers.arrive": (_, { t, left }) => t.transfers.arrive(left, { namespace: ns, epoch: left.run.epoch + 1 }),
+  "transfers.confirm": (store, { left }) =>
+    store.transfers.confirm({ namespace: ns, runId: left.run.runId, epoch: left.run.epoch }),
+  "transfers.forget": (store, { left }) =>
+    store.transfers.forget({ namespace: ns, runId: left.run.runId, epoch: left.run.epoch }),
   // The suite of namespaces tries it: not every store has it.
   transact: null,
   readClock: null,
@@ -197,14 +213,16 @@ async function populate(t: Fixture): Promise<Known> {
   const askId = t.newId();
   const about = { workflow: SECRET, version: "1", name: SECRET, payload: secret, ttlMs: 1_000_000 };
   await t.store.asks.ask({ asks: [{ askId, namespace: "default", runId: held.runId, ...about }] });
-  return { t, held, parked, failed, taskKey: taskKey as Known["taskKey"], lockSeq, askId };
+  const { run: leaving } = await t.start({ id: `${SECRET} left`, input: secret });
+  const left = await t.transfers.departed(leaving.runId);
+  return { t, held, parked, failed, taskKey: taskKey as Known["taskKey"], lockSeq, askId, left };
 }
 
 /** What the namespace "default" has. */
-async function everything({ t, held, parked, failed, askId }: Known): Promise<unknown> {
+async function everything({ t, held, parked, failed, askId, left }: Known): Promise<unknown> {
   const { store } = t;
   const namespace = "default";
-  const runs = [held, parked, failed].map(({ runId }) => runId);
+  const runs = [held, parked, failed, left.run].map(({ runId }) => runId);
   return [
     await Promise.all(runs.map(async (runId) => [await t.run(runId), await t.history(runId), await t.inbox(runId)])),
     await store.tasks.list({ namespace, limit: 10 }),
@@ -217,6 +235,7 @@ async function everything({ t, held, parked, failed, askId }: Known): Promise<un
     await store.retention.read({ namespace }),
     await store.asks.read({ asks: [{ namespace, askId }] }),
     await store.runs.count({ namespace, atMost: null }),
+    await store.transfers.departures({ namespace, limit: 10 }),
   ];
 }
 

@@ -363,5 +363,4 @@ create table holdfast_hints (
   source integer not null,
   hints  text not null
 ) strict;
-${LIMITS}${TRANSFERS}`;
-${LIMITS}${ACCESS}`;
+${LIMITS}${TRANSFERS}${ACCESS}`;

@@ -1459,6 +1459,13 @@ export enum WorkflowStatus {
    * @generated from enum value: WORKFLOW_STATUS_CONTINUED = 14;
    */
   CONTINUED = 14,
+
+  /**
+   * It goes on in another store.
+   *
+   * @generated from enum value: WORKFLOW_STATUS_MOVED = 15;
+   */
+  MOVED = 15,
 }
 
 /**
