@@ -46,7 +46,7 @@ await worker.start();
 const run = await hf.start(pack, undefined, { id: "order-1" });
 console.log("result:", await run.result(), `(executed ${executions} times)`);
 const restart = (await run.history()).find(({ type }) => type === "run_restarted");
-console.log("history:", restart?.type, "by", restart?.data["by"]);
+console.log("history:", restart?.type, "by", restart?.data?.["by"]);
 console.log("alert:", alerts[0]?.state, alerts[0]?.detect, "of", alerts[0]?.run?.id);
 console.log("health:", (await hf.health()).status);
 await hf.close();
