@@ -31,6 +31,7 @@ const checks = {
   "18-lock": () => printsExpected("18-lock"),
   "19-metrics": () => printsExpected("19-metrics"),
   "20-limits": () => printsExpected("20-limits"),
+  "21-watchdog": () => printsExpected("21-watchdog"),
   "22-move": () => printsExpected("22-move"),
   "23-remote-workers": () => printsExpected("23-remote-workers"),
   order: () => orderForPeople() ?? orderForScripts(),

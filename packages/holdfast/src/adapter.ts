@@ -20,7 +20,15 @@ export {
   shownUrl,
   withoutSecrets,
 } from "./errors/shown-url.ts";
-export { type Backlog, gatherBacklog, type LaneBacklog } from "./model/backlog.ts";
+export {
+  type Backlog,
+  gatherBacklog,
+  type LaneBacklog,
+  type RunBacklog,
+  type RunKind,
+  type TaskBacklog,
+  type TaskKind,
+} from "./model/backlog.ts";
 export { batchNamespace, isBatchNamespace } from "./model/batch.ts";
 export type { CalendarSpec } from "./model/calendar-spec.ts";
 export { CLOSE_POLICIES, type ClosePolicy, type Lineage, type RunName } from "./model/child.ts";

@@ -546,6 +546,34 @@ describe("a run writes", () => {
     expect(history.map(({ type }) => type)).toEqual(["run_started", "run_parked", "run_resumed", "run_completed"]);
   });
 
+  test("that a watchdog has restarted it, and ended an attempt of its task", async () => {
+    const never = new Promise<never>(() => {});
+    let [steps, attempts] = [0, 0];
+    const mail = task("mail", async () => (++attempts === 1 ? never : "sent"));
+    const code: Code = async (ctx) => {
+      await ctx.step("work", () => (++steps === 1 ? never : "done"));
+      await ctx.task(mail, undefined);
+    };
+    const meanwhile = async (_run: RunHandle, fleet: Fleet): Promise<void> => {
+      const rules = [
+        { detect: "stalled_run", after: "1m", action: "restart" },
+        { detect: "stalled_task", after: "1m", action: "timeout_task" },
+      ] as const;
+      await fleet.worker({ watchdog: { every: "10s", rules } });
+      await fleet.clock.advance("5m");
+    };
+    expect(await typesOf({ code, meanwhile, tasks: () => [mail] })).toEqual([
+      "run_started",
+      "step_started",
+      "run_restarted",
+      "step_completed",
+      "task_scheduled",
+      "run_noted",
+      "task_completed",
+      "run_completed",
+    ]);
+  });
+
   test("which locks it has requested, held and given back, and that one was regained", async () => {
     let tries = 0;
     const code: Code = async (ctx) => {
@@ -722,6 +750,8 @@ describe("the table of events", () => {
         "lock_requested",
         "lock_granted",
         "lock_released",
+        "run_restarted",
+        "run_noted",
         "run_moved",
       ]
     `);

@@ -307,6 +307,13 @@ export function letGo(state: MemoryState, row: RunRecord): void {
   row.alone = false;
 }
 
+/** Epoch + 1, so that the former holder is fenced off at its next write. */
+export function giveBack(state: MemoryState, row: RunRecord, now: number): void {
+  row.epoch += 1;
+  letGo(state, row);
+  setAvailable(state, row, now, now);
+}
+
 /** 0 if there is none. */
 export function lastEventAt(state: MemoryState, runId: string): number {
   return state.events.get(runId)?.at(-1)?.at ?? 0;

@@ -5,11 +5,11 @@ import type { SweepParams, SweepResult } from "../ports/store.ts";
 import { stepDown } from "./leadership.ts";
 import { endRun } from "./runs/ends.ts";
 import { park } from "./runs/parking.ts";
-import type { MemoryState, RunRecord } from "./state.ts";
+import { giveBack, type MemoryState, type RunRecord } from "./state.ts";
 import { takeTaskBack } from "./tasks/finishes.ts";
 import { dropTasks, tasksHeldBy } from "./tasks/task-state.ts";
 import { logMoment } from "./worker-log.ts";
-import { giveBack, heldRows } from "./workers.ts";
+import { heldRows } from "./workers.ts";
 
 export function sweepWorkers(state: MemoryState, params: SweepParams, now: number): SweepResult {
   const result = {

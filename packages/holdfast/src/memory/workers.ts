@@ -10,7 +10,7 @@ import type {
   WorkerRef,
 } from "../ports/store.ts";
 import { lead, stepDown } from "./leadership.ts";
-import { isLive, letGo, type MemoryState, openRun, type RunRecord, setAvailable, workerIn } from "./state.ts";
+import { giveBack, isLive, type MemoryState, openRun, type RunRecord, workerIn } from "./state.ts";
 import { takeTaskBack } from "./tasks/finishes.ts";
 import { tasksHeldBy } from "./tasks/task-state.ts";
 import { logMoment } from "./worker-log.ts";
@@ -111,13 +111,6 @@ export function releaseRunsIfHeld(state: MemoryState, params: ReleaseRunsParams,
     released += 1;
   }
   return { released };
-}
-
-/** Epoch + 1, so that the former holder is fenced off at its next write. */
-export function giveBack(state: MemoryState, row: RunRecord, now: number): void {
-  row.epoch += 1;
-  letGo(state, row);
-  setAvailable(state, row, now, now);
 }
 
 /** Nothing is held against a task whose worker only stopped. */

@@ -36,8 +36,10 @@ export interface TaskBacklog extends Due {
 /** The same of one priority and of suspects or others, as a store counts it. */
 export type LaneBacklog<K extends object> = K & Omit<RunBacklog, "queue" | "workflow" | "version">;
 
-type RunKind = Pick<RunBacklog, "queue" | "workflow" | "version">;
-type TaskKind = Pick<TaskBacklog, "queue" | "name" | "requires">;
+/** What runs are counted by. */
+export type RunKind = Pick<RunBacklog, "queue" | "workflow" | "version">;
+/** What tasks are counted by. */
+export type TaskKind = Pick<TaskBacklog, "queue" | "name" | "requires">;
 
 /** What a store has counted, by kind, in order; nothing is counted further than `atMost`. */
 export function gatherBacklog(

@@ -37,7 +37,8 @@ describe("a webhook", () => {
   test("gets the alert as JSON, signed with the secret", async () => {
     const { posts, counted } = await posting(ok);
     expect(posts.length).toBe(1);
-    const { url, body, headers } = posts[0]?.request as WebhookRequest;
+    const [{ request }] = posts as [(typeof posts)[number]];
+    const { url, body, headers } = request;
     expect(url).toBe("http://alerts.test/hook");
     expect(JSON.parse(body)).toMatchObject({
       state: "firing",

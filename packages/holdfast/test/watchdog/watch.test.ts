@@ -1,4 +1,4 @@
-import { HoldfastError, workflow } from "holdfast";
+import { type HoldfastError, workflow } from "holdfast";
 import { testEngine } from "holdfast/testing";
 import { describe, expect, test } from "vitest";
 import { openFleet } from "../lab/fleet.ts";

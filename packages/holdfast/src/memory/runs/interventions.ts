@@ -10,9 +10,8 @@ import type {
   TerminateRunsParams,
 } from "../../ports/store.ts";
 import { forgetEnd, owing } from "../debts/debt-state.ts";
-import { findRun, type MemoryState, type RunRecord, runIn, setAvailable } from "../state.ts";
+import { findRun, giveBack, type MemoryState, type RunRecord, runIn, setAvailable } from "../state.ts";
 import { dropTasks } from "../tasks/task-state.ts";
-import { giveBack } from "../workers.ts";
 import { endRun } from "./ends.ts";
 import { appendNote } from "./parking.ts";
 
