@@ -112,8 +112,7 @@ describe("a run that has moved", () => {
     await stores.until(source.client.move({ to: target.client }));
     expect(stores.openIn("a")).toEqual([stores.to]);
     expect(await target.client.get("a").history()).toHaveLength(3);
-    for (const { store } of [stores.from, stores.to])
-      expect([store.state.departures.size, store.state.arrivals.size]).toEqual([0, 0]);
+    for (const { store } of [stores.from, stores.to]) expect(store.state.departures.size).toBe(0);
   });
 });
 
