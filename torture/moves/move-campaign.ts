@@ -38,7 +38,7 @@ export interface MovesResult {
 }
 
 const POLL_MS = 20;
-const METHODS = ["departIfIdle", "arrive", "confirm", "forget"];
+const METHODS = ["departIfIdle", "arrive", "confirm"];
 
 /** Movers that die after up to so many runs. */
 export function deathsAtRandom(deaths: number, runsMax: number): Death[] {

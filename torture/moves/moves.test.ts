@@ -7,7 +7,7 @@ import { runMoves } from "./move-campaign.ts";
 import type { Death } from "./moving-process.ts";
 
 /** Between any two phases of a move. */
-const POINTS = ["departIfIdle", "arrive", "confirm", "forget"].flatMap((method, i): Death[] =>
+const POINTS = ["departIfIdle", "arrive", "confirm"].flatMap((method, i): Death[] =>
   (["before", "after"] as const).map((side) => ({ method: `transfers.${method}`, side, number: 1 + (i % 3) })),
 );
 

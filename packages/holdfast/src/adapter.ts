@@ -144,7 +144,7 @@ export {
   sortedInFirst,
 } from "./model/queue-limits.ts";
 export type { RateRow } from "./model/rates.ts";
-export { type RestText, restOfText, restText } from "./model/rest-text.ts";
+export { type RestText, restOfText, restText, type TaskText } from "./model/rest-text.ts";
 export type { RetentionRules } from "./model/retention.ts";
 export {
   CLOSED_STATUSES,

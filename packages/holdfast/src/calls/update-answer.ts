@@ -27,6 +27,8 @@ export function settledFate({ runId, status, stage, event, error }: ReplyState):
   if (runId === null || status === null) return { stage: "gone" };
   if (stage === "answered") return { stage, ...(event ? { event } : {}), ...(error ? { error } : {}) };
   if (!isClosed(status)) return undefined;
+  // It goes on in another store, and has taken its messages along.
+  if (status === "moved") return { stage: "closed", status };
   return { stage: "closed", status, ...(stage === "unread" ? { unread: true } : {}) };
 }
 
@@ -57,6 +59,10 @@ export function updateFailure(
   }
   if (stage === "gone")
     return new HoldfastError("run_not_found", `The run of update "${id}" has ended and was purged.`, { data });
+  if (status === "moved") {
+    const message = `The run has moved to another store before it had answered update "${name}" ("${id}"). Repeat the update there, with this id.`;
+    return new HoldfastError("run_moved", message, { data });
+  }
   if (status === "continued")
     return new HoldfastError(
       "run_continued",

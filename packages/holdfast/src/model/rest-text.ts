@@ -8,7 +8,7 @@ import type { RunStatus } from "./run.ts";
 import type { TaskFailure } from "./task.ts";
 import type { RunRest, TaskImage } from "./transfer.ts";
 
-type TaskText = Omit<TaskImage, "details" | "failures"> & {
+export type TaskText = Omit<TaskImage, "details" | "failures"> & {
   readonly details: string | null;
   readonly failures: string | null;
 };

@@ -31,7 +31,10 @@ export interface TransferStore {
   /** The run has arrived: what was kept for the departure is deleted. Repeating it changes nothing. */
   confirm(params: TransferParams): Promise<void>;
 
-  /** What was noted at the arrival with this epoch is deleted: the source has confirmed. Repeating it changes nothing. */
+  /**
+   * What was noted at the arrival with this epoch is deleted. Only for whoever knows that no mover can come with it any more: one that
+   * was stopped for long may. Repeating it changes nothing.
+   */
   forget(params: TransferParams): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 /** A mover that dies, or gets no answer, at any of its calls: no run is lost, and none runs twice. */
 import { describe, expect, test } from "vitest";
-import { outcomeUnknown, type StoreHook, unavailable } from "../lab/harness.ts";
+import { outcomeUnknown, type StoreHook, unavailable, Valve } from "../lab/harness.ts";
 import { go, TwoStores } from "./two-stores.ts";
 
 const IDS = ["a", "b", "c"];
@@ -124,5 +124,27 @@ test("a run that has arrived, ended and been purged does not come again when its
   const again = stores.mover();
   await stores.until(again.source.client.move({ to: again.target.client, filter: { id: "c" } }));
   expect(stores.openIn("c")).toEqual([]);
-  expect(stores.to.store.state.arrivals.size).toBe(0);
+});
+
+test.each([
+  ["is under way", false],
+  ["has ended and was purged", true],
+])("a mover that was stopped before its arrival does not bring a run again that %s", async (_title, ends) => {
+  const stores = await begun();
+  const valve = new Valve("transfers.arrive", "calls");
+  valve.shut();
+  const slow = stores.mover(valve.hook);
+  const moving = slow.source.client.move({ to: slow.target.client, filter: { id: "c" } });
+  await stores.from.when(() => valve.waiting === 1);
+  const quick = stores.mover();
+  await stores.until(quick.source.client.move({ to: quick.target.client, filter: { id: "c" } }));
+  expect(stores.openIn("c")).toEqual([stores.to]);
+  if (ends) {
+    await quick.target.client.get("c").terminate();
+    await stores.until(stores.to.wait(10));
+    expect(await quick.target.client.purge({ olderThan: "1ms" })).toBe(1);
+  }
+  valve.open();
+  await stores.until(moving);
+  expect(stores.openIn("c")).toEqual(ends ? [] : [stores.to]);
 });

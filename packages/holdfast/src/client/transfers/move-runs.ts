@@ -5,8 +5,9 @@
  *     then is it written into the target.
  * V2. Nothing that arrives at the source gets lost: it leaves only as it was read, with every message up to then. What comes later
  *     is refused with `run_moved`.
- * V3. It arrives once. The target notes the arrival with the epoch of the departure, until the source has confirmed; a refusal is noted
- *     as well, and only then does the source take the run back, with a higher epoch.
+ * V3. It arrives once. The target notes the arrival with the epoch of the departure, and keeps the note: a mover that was stopped for
+ *     long, while another one has finished its work, may still come with the same run. A refusal is noted as well, and only then does
+ *     the source take the run back, with a higher epoch.
  * V4. Nothing is remembered outside the stores: if the mover dies anywhere, the next `hf.move` to the same store finishes what it
  *     finds among the departures.
  */
@@ -218,7 +219,6 @@ class Move {
   async #deliver(image: RunImage): Promise<void> {
     const { runId, epoch, id } = image.run;
     const source: TransferParams = { namespace: this.#core.namespace, runId, epoch };
-    const target: TransferParams = { ...source, namespace: this.#target.namespace };
     const { outcome } = await this.#target.untilNotBusy((store) => store.transfers.arrive({ image }));
     if (outcome === "arrived") {
       await this.#core.call((store) => store.transfers.confirm(source));
@@ -227,7 +227,6 @@ class Move {
       await this.#takeBack(image);
       this.count.skip({ runId, id }, outcome === "exists" ? "run_exists" : outcome);
     }
-    await this.#target.call((store) => store.transfers.forget(target));
   }
 
   async #takeBack(image: RunImage): Promise<void> {
@@ -235,7 +234,6 @@ class Move {
     const epoch = image.run.epoch + 1;
     const back: RunImage = { ...image, run: { ...image.run, namespace, epoch } };
     await this.#core.untilNotBusy((store) => store.transfers.arrive({ image: back }));
-    await this.#core.call((store) => store.transfers.forget({ namespace, runId: image.run.runId, epoch }));
   }
 }
 
