@@ -102,7 +102,7 @@ describe("parts", () => {
     const wholes: (Uint8Array | undefined)[] = [];
     const split = bodies.map((body) => partsOf(body, 300));
     for (let i = 0; i < 4; i += 1)
-      split.forEach((parts, call) => wholes.push(gatherer.add(call, parts[i] as Uint8Array, i < 3)));
+      for (const [call, parts] of split.entries()) wholes.push(gatherer.add(call, parts[i] as Uint8Array, i < 3));
     expect(wholes.slice(-2)).toEqual(bodies);
     expect(wholes.slice(0, -2).every((whole) => whole === undefined)).toBe(true);
     expect(gatherer.count).toBe(0);
