@@ -10,7 +10,7 @@ import { addExtension, Packr } from "msgpackr/pack";
 
 // Records are of one body only: nothing is remembered from one to the next, so any server reads what any client wrote.
 const packr = new Packr({ useRecords: true, mapsAsObjects: true, int64AsType: "number", copyBuffers: true });
-// Reads maps as Map, and writes what that reads.
+// Reads maps as Map, and writes Map.
 const mapPackr = new Packr({ useRecords: false, mapsAsObjects: false, int64AsType: "number", copyBuffers: true });
 
 /** A key of this name may be in attributes and labels, but msgpackr never makes one: it would give an object another prototype. */
@@ -24,10 +24,18 @@ const EMPTY = new Uint8Array(0);
 export function packBody(value: unknown): Uint8Array {
   // An empty body is undefined: calls without a result have none.
   if (value === undefined) return EMPTY;
-  const packed = packr.pack(value);
-  if (!packed.includes(PROTO) && !mayHaveHalfPairs(packed)) return packed;
-  const kept = withHalfPairs(value, 0);
-  return packed.includes(PROTO) ? mapPackr.pack(kept) : packr.pack(kept);
+  const packed = packedAsIs(value);
+  if (packed && !packed.includes(PROTO) && !mayHaveHalfPairs(packed)) return packed;
+  return mapPackr.pack(toMaps(value, 0));
+}
+
+/** Undefined if msgpackr stumbles: over an attribute that is called `toJSON`, for example. */
+function packedAsIs(value: unknown): Buffer | undefined {
+  try {
+    return packr.pack(value);
+  } catch {
+    return undefined;
+  }
 }
 
 /**
@@ -60,11 +68,13 @@ function mayHaveHalfPairs(packed: Buffer): boolean {
 const REPLACEMENT = Buffer.from("\ufffd");
 const SURROGATE_LEAD = 0xed;
 
-function withHalfPairs(value: unknown, depth: number): unknown {
+/** The same with maps for objects, whatever their keys are called, and with every text as it is. */
+function toMaps(value: unknown, depth: number): unknown {
   if (typeof value === "string") return HALF_PAIR.test(value) ? new HalfPairs(value) : value;
-  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value) || depth > DEPTH_MAX) return value;
-  if (Array.isArray(value)) return value.map((member) => withHalfPairs(member, depth + 1));
-  return ownObject(Object.entries(value), (member) => withHalfPairs(member, depth + 1));
+  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return value;
+  if (depth > DEPTH_MAX) throw new HoldfastError("store_refused", "A value is nested too deeply to be sent.");
+  if (Array.isArray(value)) return value.map((member) => toMaps(member, depth + 1));
+  return new Map(Object.entries(value).map(([key, member]) => [key, toMaps(member, depth + 1)]));
 }
 
 /** Matches half a surrogate pair, and not the halves of a whole one. */
@@ -87,15 +97,10 @@ function fromMaps(value: unknown, depth: number): unknown {
   if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return value;
   if (depth > DEPTH_MAX) throw new Error("nested too deeply");
   if (Array.isArray(value)) return value.map((member) => fromMaps(member, depth + 1));
-  return ownObject(value instanceof Map ? value : Object.entries(value), (member) => fromMaps(member, depth + 1));
-}
-
-/** Also for keys that would set the prototype. */
-function ownObject(entries: Iterable<[string, unknown]>, map: (member: unknown) => unknown): object {
   const object = {};
-  for (const [key, member] of entries)
+  for (const [key, member] of value instanceof Map ? value : Object.entries(value))
     Object.defineProperty(object, String(key), {
-      value: map(member),
+      value: fromMaps(member, depth + 1),
       configurable: true,
       enumerable: true,
       writable: true,

@@ -1,9 +1,9 @@
-import { aStart, newRun, REPLACED } from "@holdfast/conformance";
-import { HoldfastError, hookedStore, type OpenedStore, type Store, systemPorts, uuidV7 } from "holdfast/adapter";
+import { Buffer } from "node:buffer";
+import { HoldfastError, hookedStore } from "holdfast/adapter";
 import { VirtualClock } from "holdfast/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { ServiceLimits } from "../../src/store-service/service-limits.ts";
 import { memoryStore } from "./served-store.ts";
+import { cutOnce, gated, newId, open, register, start, until, WORKER } from "./session-lab.ts";
 import { Wire } from "./wire.ts";
 
 describe("a reply that is lost", () => {
@@ -200,75 +200,6 @@ describe("large messages", () => {
   });
 });
 
-describe("hints", () => {
-  test("come for the queues of registered workers, for watched runs, and for nothing else", async () => {
-    const { store, behind, opened } = await open({ tenant: true });
-    const heard: string[] = [];
-    opened.notifier.subscribe((hint) =>
-      heard.push(`${hint.type} ${"queue" in hint ? hint.queue : "runId" in hint ? hint.runId : ""}`),
-    );
-    await register(store, { queues: ["mine"] });
-    const stop = opened.notifier.watch?.(["r1"]);
-    await store.readClock();
-    behind.notifier.publish([
-      { type: "due", namespace: "default", queue: "mine" },
-      { type: "due", namespace: "default", queue: "other" },
-      { type: "due", namespace: "elsewhere", queue: "mine" },
-      { type: "ended", namespace: "default", runId: "r1" },
-      { type: "ended", namespace: "default", runId: "r2" },
-      { type: "inbox", runId: "r3", workerId: WORKER },
-      { type: "inbox", runId: "r4", workerId: newId() },
-      { type: "schedule" },
-    ]);
-    await until(() => heard.length >= 3);
-    expect(heard).toEqual(["due mine", "ended r1", "inbox r3"]);
-    stop?.();
-    await store.readClock();
-    behind.notifier.publish([
-      { type: "ended", namespace: "default", runId: "r1" },
-      { type: "due", namespace: "default", queue: "mine" },
-    ]);
-    await until(() => heard.length >= 4);
-    expect(heard.at(-1)).toBe("due mine");
-  });
-
-  test("about a run that are a moment early reach whoever asks for them", async () => {
-    const { behind, opened, store } = await open({ tenant: true });
-    behind.notifier.publish([{ type: "replied", runId: "r1" }]);
-    await store.readClock();
-    const heard: string[] = [];
-    opened.notifier.subscribe((hint) => heard.push(hint.type));
-    opened.notifier.watch?.(["r1"]);
-    await until(() => heard.length > 0);
-    expect(heard).toEqual(["replied"]);
-  });
-
-  test("that a client does not take are dropped, and it is told once to look", async () => {
-    const { behind, opened, store, wire } = await open({ tenant: true, limits: { unsentHintsMax: 10 } });
-    await register(store, { queues: ["mine"] });
-    await store.readClock();
-    const heard: string[] = [];
-    opened.notifier.subscribe((hint) => heard.push(hint.type));
-    behind.notifier.publish(Array.from({ length: 50 }, () => ({ type: "due", namespace: "default", queue: "mine" })));
-    await until(() => heard.length > 0);
-    expect(wire.responses.filter(({ control }) => control.case === "hintsLost")).toHaveLength(1);
-    // Everything that this client could be waiting for.
-    expect(heard.sort()).toEqual(["asked", "due", "task_due"]);
-  });
-
-  test("after a gap, everybody who waits looks", async () => {
-    const { wire, opened, store } = await open({ tenant: true });
-    await register(store, { queues: ["mine"] });
-    opened.notifier.watch?.(["r1"]);
-    await store.readClock();
-    const heard: string[] = [];
-    opened.notifier.subscribe((hint) => heard.push(hint.type));
-    wire.cut();
-    await until(() => heard.length >= 4);
-    expect(heard.sort()).toEqual(["asked", "due", "ended", "task_due"]);
-  });
-});
-
 describe("back pressure", () => {
   test("a client has at most 60 calls in flight, and heartbeats go ahead of the rest", async () => {
     const gate = gated();
@@ -374,85 +305,3 @@ describe("a client of a server", () => {
     expect(store.capabilities.transactions).toMatchObject({ kind: null, words: expect.stringContaining("server") });
   });
 });
-
-interface OpenOptions {
-  readonly clock?: VirtualClock;
-  readonly around?: (store: Store) => Store;
-  readonly limits?: Partial<ServiceLimits>;
-  /** As clients are, without duties. */
-  readonly tenant?: boolean;
-}
-
-interface Opened {
-  readonly wire: Wire;
-  readonly behind: OpenedStore;
-  readonly opened: OpenedStore;
-  readonly store: Store;
-}
-
-async function open(options: OpenOptions = {}): Promise<Opened> {
-  const { clock, around = (store) => store, limits, tenant = false } = options;
-  const memory = memoryStore(clock);
-  const behind = { ...memory, store: around(memory.store) };
-  const wire = new Wire(behind, {
-    ...(clock ? { clock } : {}),
-    ...(limits ? { limits } : {}),
-    ...(tenant ? { caller: { allows: () => true } } : {}),
-  });
-  const connecting = wire.connect(tenant ? {} : { duties: true });
-  const opened = await (clock ? clock.until(connecting) : connecting);
-  onTestFinished(async () => {
-    await opened.store.close();
-    wire.service.close();
-  });
-  return { wire, behind, opened, store: opened.store };
-}
-
-const WORKER = newId();
-
-function newId(): string {
-  return uuidV7(systemPorts.clock.now(), systemPorts.random.bytes(16));
-}
-
-function register(store: Store, fields: object): Promise<unknown> {
-  return store.workers.register({
-    workerId: WORKER,
-    namespace: "default",
-    name: "a worker",
-    queues: ["default"],
-    workflows: [],
-    labels: {},
-    leaseMs: 60_000,
-    ...fields,
-  });
-}
-
-function start(store: Store, runId = newId(), input = new Uint8Array([1])): Promise<unknown> {
-  const starts = [aStart(newRun(runId, { input }))];
-  return store.runs.start({ starts, holdBy: null, replaceError: REPLACED });
-}
-
-function cutOnce<T>(when: (message: T) => boolean): (message: T) => "cut" | "arrives" {
-  let done = false;
-  return (message) => {
-    if (done || !when(message)) return "arrives";
-    done = true;
-    return "cut";
-  };
-}
-
-function gated(): { readonly opened: Promise<void>; open(): void } {
-  let open = (): void => {};
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  return { opened, open: () => open() };
-}
-
-/** Turns of the event loop until it holds. */
-async function until(holds: () => boolean): Promise<void> {
-  for (let turns = 0; !holds(); turns += 1) {
-    if (turns > 100_000) throw new Error("it never came");
-    await new Promise<void>((resolve) => systemPorts.clock.immediate(resolve));
-  }
-}
