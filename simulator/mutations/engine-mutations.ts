@@ -96,8 +96,8 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
   {
     name: "fires timers before they are due",
     file: "engine/execute/due-times.ts",
-    find: "(op.fireAt as number) <= now);",
-    replace: "(op.fireAt as number) <= now + 3_000);",
+    find: "(fireAt as number) <= now && ",
+    replace: "(fireAt as number) <= now + 3_000 && ",
     caughtBy: "timers",
   },
   {
