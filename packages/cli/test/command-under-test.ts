@@ -7,6 +7,7 @@ import { Readable } from "node:stream";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { type Client, connect, silentLogger } from "holdfast";
 import pg from "pg";
+import { expect } from "vitest";
 import type { Io } from "../src/io/io.ts";
 import { wait } from "../src/io/process-io.ts";
 import { main } from "../src/main.ts";
@@ -107,6 +108,11 @@ export class StoreUnderTest {
     await this.hf.close();
     await this.#remove();
   }
+}
+
+/** What becomes true in a worker: a machine under load may take its time. */
+export function eventually<T>(look: () => T | Promise<T>) {
+  return expect.poll(look, { timeout: 20_000, interval: 20 });
 }
 
 let count = 0;

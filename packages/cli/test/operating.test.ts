@@ -1,7 +1,7 @@
 // Everything but runs: schedules, queues, workers, versions, tasks, health, what is kept.
 import { existsSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { newStore, run, StoreUnderTest } from "./command-under-test.ts";
+import { eventually, newStore, run, StoreUnderTest } from "./command-under-test.ts";
 import { allowed } from "./sample-code.ts";
 
 describe.each(["SQLite", "PostgreSQL"] as const)("on %s", (kind) => {
@@ -48,9 +48,9 @@ describe.each(["SQLite", "PostgreSQL"] as const)("on %s", (kind) => {
     expect((await json("schedule", "resume", "nightly")).records).toMatchObject([{ paused: false }]);
     expect((await json("schedule", "update", "nightly", "--cron", "0 4 * * *")).code).toBe(0);
     expect((await holdfast("schedule", "describe", "nightly")).out).toMatch(/0 4 \* \* \*[\s\S]*it was triggered/);
-    await expect
-      .poll(async () => (await json("schedule", "runs", "nightly")).records.map(({ status }) => status))
-      .toEqual(["completed"]);
+    await eventually(async () =>
+      (await json("schedule", "runs", "nightly")).records.map(({ status }) => status),
+    ).toEqual(["completed"]);
     expect((await json("schedule", "delete", "nightly")).code).toBe(2);
     expect((await json("schedule", "delete", "nightly", "--yes")).records).toEqual([{ id: "nightly", deleted: true }]);
     expect((await json("schedule", "describe", "nightly")).code).toBe(3);
@@ -135,7 +135,7 @@ describe.each(["SQLite", "PostgreSQL"] as const)("on %s", (kind) => {
     await json("workflow", "start", "asking", "--id", "ask-2");
     const external = async () =>
       (await json("tasks", "list", "--status", "external")).records as { token: string; name: string }[];
-    await expect.poll(async () => (await external()).length).toBe(2);
+    await eventually(async () => (await external()).length).toBe(2);
     const [first, second] = await external();
     expect((await json("tasks", "get", first?.token ?? "")).records).toMatchObject([
       { name: "approval", status: "external" },
@@ -144,7 +144,7 @@ describe.each(["SQLite", "PostgreSQL"] as const)("on %s", (kind) => {
     expect((await json("tasks", "complete", first?.token ?? "")).error.code).toBe("task_closed");
     expect((await json("tasks", "fail", second?.token ?? "", "--message", "no", "--non-retryable")).code).toBe(0);
     const ends = async () => [await store.hf.get("ask-1").status(), await store.hf.get("ask-2").status()];
-    await expect.poll(ends).toEqual(["completed", "failed"]);
+    await eventually(ends).toEqual(["completed", "failed"]);
 
     expect(
       (await json("workflow", "start", "mailing", "--id", "mail-1", "--input", '{"to":"nobody"}', "--wait")).code,

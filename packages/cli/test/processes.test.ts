@@ -134,7 +134,9 @@ test("a worker executes what a file exports, and drains when it is told to stop"
   expect(last).toMatchObject({ event: "stopped" });
 });
 
-test("dev reloads code that changes, and keeps the old code while the new cannot be loaded", async () => {
+test("dev reloads code that changes, and keeps the old code while the new cannot be loaded", {
+  timeout: 60_000,
+}, async () => {
   const project = newFolder();
   symlinkSync(path.join(root, "node_modules"), path.join(project, "node_modules"));
   writeFileSync(path.join(project, "package.json"), '{"type":"module"}');

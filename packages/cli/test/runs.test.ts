@@ -1,6 +1,6 @@
 // `holdfast workflow …` on both stores that keep something.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { run, StoreUnderTest } from "./command-under-test.ts";
+import { eventually, run, StoreUnderTest } from "./command-under-test.ts";
 import { allowed } from "./sample-code.ts";
 
 describe.each(["SQLite", "PostgreSQL"] as const)("on %s", (kind) => {
@@ -14,7 +14,7 @@ describe.each(["SQLite", "PostgreSQL"] as const)("on %s", (kind) => {
   const startOrder = async (id: string): Promise<void> => {
     const { code } = await store.json("workflow", "start", "order", "--id", id, "--input", '{"cents":990}');
     expect(code).toBe(0);
-    await expect.poll(() => store.hf.get(id).status()).toBe("waiting");
+    await eventually(() => store.hf.get(id).status()).toBe("waiting");
   };
 
   test("a run is started, and says where it is", async () => {
@@ -148,7 +148,7 @@ describe.each(["SQLite", "PostgreSQL"] as const)("on %s", (kind) => {
     expect(events.at(-1)).toMatchObject({ data: { by: "ann", reason: "lunch" } });
     expect((await store.json("workflow", "resume", "act")).code).toBe(0);
     expect((await store.json("workflow", "cancel", "act")).code).toBe(0);
-    await expect.poll(() => store.hf.get("act").status()).toBe("canceled");
+    await eventually(() => store.hf.get("act").status()).toBe("canceled");
     await startOrder("end");
     expect((await store.json("workflow", "terminate", "end")).records).toEqual([
       { id: "end", action: "terminate", status: "terminated" },
@@ -198,7 +198,7 @@ describe.each(["SQLite", "PostgreSQL"] as const)("on %s", (kind) => {
           "--attribute",
           "many=true",
         );
-      await expect.poll(() => store.hf.count({ attributes: { many: true }, status: "waiting" })).toBe(3);
+      await eventually(() => store.hf.count({ attributes: { many: true }, status: "waiting" })).toBe(3);
       const { code, error, out } = await store.json("workflow", "cancel", ...filter);
       expect(code).toBe(2);
       expect(out).toBe("");
@@ -232,7 +232,7 @@ describe.each(["SQLite", "PostgreSQL"] as const)("on %s", (kind) => {
       );
       expect(code).toBe(0);
       expect(records).toMatchObject([{ matched: 3, done: 3, skipped: [] }]);
-      await expect.poll(() => store.hf.count({ attributes: { many: true }, status: "completed" })).toBe(3);
+      await eventually(() => store.hf.count({ attributes: { many: true }, status: "completed" })).toBe(3);
       const skipped = await store.json("workflow", "cancel", "--attribute", "many=true", "--yes");
       expect(skipped.records).toMatchObject([
         { matched: 3, done: 0, skippedCount: 3, skipped: [{ code: "run_closed" }, {}, {}] },

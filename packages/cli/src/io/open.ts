@@ -36,7 +36,8 @@ export async function openClient(io: Io, target: Target, options: OpenOptions = 
     ...(codec === undefined ? {} : { codec }),
     ...(token === undefined || !isServer(url) ? {} : { token }),
   } as ConnectOptions;
-  if (create === "always") return core.connect(url, connectOptions);
+  // The tables behind a server are its own affair.
+  if (create === "always" || isServer(url)) return core.connect(url, connectOptions);
   try {
     return await core.connect(url, { ...connectOptions, migrate: "check" });
   } catch (error) {
