@@ -115,7 +115,6 @@ export {
   type QueueState,
   type RateLimit,
   SORTED_MAX,
-  sortedInFirst,
 } from "./model/queue-limits.ts";
 export type { RateRow } from "./model/rates.ts";
 export type { RetentionRules } from "./model/retention.ts";
