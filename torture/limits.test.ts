@@ -49,12 +49,12 @@ function inside(lines: readonly Line[]): number[] {
 }
 
 /**
- * How many were inside on average, while others waited: from when all places were taken for the first time to when the last run came in
+ * How many were inside on average, while others waited: from when most places were taken for the first time to when the last run came in
  * for the first time. Whoever came in and has not left has a place, also while its worker is dead.
  */
 function averageUse(lines: readonly Line[], limit: number): number {
   const counts = inside(lines);
-  const from = counts.indexOf(limit);
+  const from = counts.findIndex((count) => count >= limit * 0.8);
   const came = new Set<string>();
   const first = lines.map(({ what, id }) => what === "in" && !came.has(id) && Boolean(came.add(id)));
   const to = first.lastIndexOf(true);

@@ -141,7 +141,6 @@ export {
   type QueueState,
   type RateLimit,
   SORTED_MAX,
-  sortedInFirst,
 } from "./model/queue-limits.ts";
 export type { RateRow } from "./model/rates.ts";
 export { type RestText, restOfText, restText, type TaskText } from "./model/rest-text.ts";

@@ -43,11 +43,6 @@ export const QUEUE_LIMIT_MAX = 1_000_000;
  */
 export const SORTED_MAX = 25;
 
-/** Those of many, in the order of their due times, that a claim sorts in. */
-export function sortedInFirst<T>(due: readonly T[]): readonly T[] {
-  return due.length <= 2 * SORTED_MAX ? due : [...due.slice(0, SORTED_MAX), ...due.slice(-SORTED_MAX)];
-}
-
 /** A run or a task that has a place in a queue. */
 export interface PlaceHolder {
   readonly id: string;

@@ -77,7 +77,7 @@ function sortIn(call: Call, limitedId: number, lanes: readonly Lane[]) {
   return { free, left };
 }
 
-/** Of what is due in a lane, the oldest and the newest (sortedInFirst in model/queue-limits.ts). `more`: some are left. */
+/** Of what is due in a lane, the oldest and the newest (sortedInFirst in model/decisions/admission.ts). `more`: some are left. */
 export function endsOf<D extends PlacedKey>(
   read: (newest: boolean) => D[],
 ): { readonly due: readonly D[]; readonly more: boolean } {

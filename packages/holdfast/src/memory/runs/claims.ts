@@ -1,8 +1,7 @@
-import { limitedFirst } from "../../model/decisions/admission.ts";
+import { limitedFirst, sortedInFirst } from "../../model/decisions/admission.ts";
 import { isDue } from "../../model/decisions/due-time.ts";
 import type { Message } from "../../model/message.ts";
 import { mayTakeUp } from "../../model/parked-by.ts";
-import { sortedInFirst } from "../../model/queue-limits.ts";
 import type { ClaimRunsParams, ClaimRunsResult, TakeUpParams, TakeUpResult } from "../../ports/store.ts";
 import { unconsumed } from "../inbox.ts";
 import {

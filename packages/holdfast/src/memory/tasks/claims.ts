@@ -1,7 +1,6 @@
-import { limitedFirst } from "../../model/decisions/admission.ts";
+import { limitedFirst, sortedInFirst } from "../../model/decisions/admission.ts";
 import { isDue } from "../../model/decisions/due-time.ts";
 import { fitsTask } from "../../model/decisions/task.ts";
-import { sortedInFirst } from "../../model/queue-limits.ts";
 import type { ClaimTasksParams, ClaimTasksResult } from "../../ports/store.ts";
 import { admitFrom, isTaskInLine, limitedKey, limitedOf, lineUp, noteDue } from "../queues/place-state.ts";
 import type { InQueue, LimitedQueue } from "../queues/queue-record.ts";

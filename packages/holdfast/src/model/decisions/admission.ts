@@ -8,7 +8,7 @@
  *      has not been counted yet; the next claim does that.
  *  Q3. A place is given back once: by the end of its run, or of its attempt. A continuation inherits it; a reopened run waits anew.
  */
-import { NO_KEY, type PlaceLimits, type QueueLimits, type RateLimit } from "../queue-limits.ts";
+import { NO_KEY, type PlaceLimits, type QueueLimits, type RateLimit, SORTED_MAX } from "../queue-limits.ts";
 
 /** So many keys a round looks at. */
 const KEYS_MAX = 100;
@@ -193,4 +193,9 @@ export function paceNow({ perSecond, at }: Pace, now: number): number {
 /** Whether a claim looks at queues with limits before all others: half of the claims do, so that neither starves the other. */
 export function limitedFirst(claimId: string): boolean {
   return /[0-7]$/.test(claimId);
+}
+
+/** Those of many, in the order of their due times, that a claim sorts in. */
+export function sortedInFirst<T>(due: readonly T[]): readonly T[] {
+  return due.length <= 2 * SORTED_MAX ? due : [...due.slice(0, SORTED_MAX), ...due.slice(-SORTED_MAX)];
 }
