@@ -16,7 +16,11 @@ const engines = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8")
 
 test("the packages that are published are known", () => {
   expect(packages.map(({ manifest }) => manifest.name).sort()).toEqual([
+    "@holdfast/cli",
     "@holdfast/postgres",
+    "@holdfast/protocol",
+    "@holdfast/remote",
+    "@holdfast/server",
     "@holdfast/sqlite",
     "@holdfast/sqlite-node20",
     "@holdfast/telemetry",

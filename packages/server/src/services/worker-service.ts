@@ -8,9 +8,9 @@ import { type Clock, isHoldfastError, type Notifier, type Random, type Store, wr
 import type { Call, Handlers } from "./call.ts";
 import { pollMs } from "./long-poll.ts";
 import { refused, required } from "./pages.ts";
+import { receivedPayload, type WorkflowServiceParams } from "./received-payload.ts";
 import { TaskPolls } from "./task-polls.ts";
 import { type Seat, WorkerSeats } from "./worker-seats.ts";
-import { receivedPayload, type WorkflowServiceParams } from "./workflow-service.ts";
 
 const LEASE_SECS_DEFAULT = 30;
 const LEASE_SECS_MIN = 5;
