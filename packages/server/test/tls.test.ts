@@ -18,7 +18,8 @@ let server: Server;
 /** A key, and a certificate with this name that the authority, or itself, has signed. */
 function certify(name: string, altName: string, issuer?: string): void {
   const openssl = (...args: string[]): void => void execFileSync("openssl", args, { cwd: folder, stdio: "ignore" });
-  writeFileSync(file(`${name}.ext`), `subjectAltName=${altName}\n`);
+  const authority = name === "authority" ? "basicConstraints=critical,CA:TRUE\n" : "";
+  writeFileSync(file(`${name}.ext`), `subjectAltName=${altName}\n${authority}`);
   openssl("ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", `${name}.key`);
   openssl("req", "-new", "-key", `${name}.key`, "-subj", `/CN=${name}`, "-out", `${name}.csr`);
   const signed = issuer
