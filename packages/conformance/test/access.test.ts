@@ -33,7 +33,9 @@ const SABOTAGES: Readonly<Record<string, (it: AccessStore, clock: SettableClock)
   "resets what a change does not name": (it) => ({
     changeNamespace: (change) => it.changeNamespace({ settings: {}, enabled: true, description: "", ...change }),
   }),
-  "adds a key whose id another has": (it) => ({ addKey: async (key) => (await it.addKey(key), { added: true }) }),
+  "adds a key whose id another has": (it) => ({
+    addKey: async (key) => ({ ...(await it.addKey(key)), added: true }),
+  }),
   "forgets when a key expires": (it) => ({ addKey: (key) => it.addKey({ ...key, expiresAt: null }) }),
   "lists the keys of all namespaces": (it) => ({ listKeys: () => it.listKeys({ namespace: null }) }),
   "revokes nothing": (it) => ({ revokeKey: async ({ id }) => (await it.readKey({ id }))?.key ?? null }),

@@ -8,7 +8,7 @@ import {
 } from "@holdfast/protocol";
 import { query, signal, update, workflow } from "holdfast";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { jsonPayload, type ServerUnderTest, serverUnderTest, valueOf } from "./server-under-test.ts";
+import { jsonOf, jsonPayload, type ServerUnderTest, serverUnderTest } from "./server-under-test.ts";
 
 const go = signal<{ by: string }>("go");
 const count = query<number>("count");
@@ -54,10 +54,10 @@ describe.each(["grpc", "web", "connect"] as const)("through %s", (kind) => {
       workflowType: "order",
       externalId: `o-${kind}`,
     });
-    expect(valueOf(ended?.output)).toEqual({ paid: 5, at: "desk" });
+    expect(jsonOf(ended?.output)).toEqual({ paid: 5, at: "desk" });
     expect(ended?.output?.metadata).toEqual({ encoding: "json" });
     const { workflow: same } = await service.getWorkflow({ runId: started.runId });
-    expect(valueOf(same?.input)).toEqual({ cents: 5 });
+    expect(jsonOf(same?.input)).toEqual({ cents: 5 });
     const { workflow: byId } = await service.getWorkflowByExternalId({ externalId: `o-${kind}` });
     expect(byId?.runId).toBe(started.runId);
   });
@@ -66,11 +66,11 @@ describe.each(["grpc", "web", "connect"] as const)("through %s", (kind) => {
     const service = createClient(WorkflowService, t.transport({ kind }));
     const { runId } = await service.startWorkflow({ workflowType: "patient" });
     const { answer } = await service.updateWorkflow({ runId, name: "add", argument: jsonPayload(4) });
-    expect(valueOf(answer)).toBe(4);
-    expect(valueOf((await service.queryWorkflow({ runId, name: "count" })).answer)).toBe(4);
+    expect(jsonOf(answer)).toBe(4);
+    expect(jsonOf((await service.queryWorkflow({ runId, name: "count" })).answer)).toBe(4);
     await service.signalWorkflow({ runId, name: "go", payload: jsonPayload({ by: "ann" }) });
     const { workflow: ended } = await service.awaitWorkflow({ runId });
-    expect(valueOf(ended?.output)).toEqual({ by: "ann" });
+    expect(jsonOf(ended?.output)).toEqual({ by: "ann" });
   });
 
   test("whoever asks for health is told", async () => {

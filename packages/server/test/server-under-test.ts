@@ -1,4 +1,4 @@
-import { type Interceptor, type Transport } from "@connectrpc/connect";
+import type { Interceptor, Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import type { Payload } from "@holdfast/protocol";
 import { type Client, connect } from "holdfast";
@@ -60,6 +60,6 @@ export function jsonPayload(value: unknown): { data: Uint8Array; metadata: Recor
   return { data: new TextEncoder().encode(JSON.stringify(value)), metadata: {} };
 }
 
-export function valueOf(payload: Payload | undefined): unknown {
+export function jsonOf(payload: Payload | undefined): unknown {
   return payload && JSON.parse(new TextDecoder().decode(payload.data));
 }

@@ -14,7 +14,7 @@ import {
 } from "@holdfast/protocol";
 import { signal, workflow } from "holdfast";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { jsonPayload, type ServerUnderTest, serverUnderTest, valueOf } from "./server-under-test.ts";
+import { jsonOf, jsonPayload, type ServerUnderTest, serverUnderTest } from "./server-under-test.ts";
 
 let broken = true;
 const fragile = workflow({ name: "fragile", retry: "none" }, async (ctx) => {
@@ -53,13 +53,13 @@ test("a failed run shows why, goes on where it failed, and is started anew if th
     { stepId: `${runId}:first`, name: "first", kind: StepKind.FUNCTION, status: StepStatus.COMPLETED },
     { stepId: `${runId}:second`, status: StepStatus.FAILED, error: { message: "not today" } },
   ]);
-  expect(valueOf((await admin.getStep({ stepId: `${runId}:first` })).step?.output)).toBe(1);
+  expect(jsonOf((await admin.getStep({ stepId: `${runId}:first` })).step?.output)).toBe(1);
   broken = false;
   expect(await service.retryWorkflow({ runId })).toMatchObject({ newRunId: runId, alreadyRunning: false });
   expect((await service.awaitWorkflow({ runId })).workflow?.status).toBe(WorkflowStatus.COMPLETED);
   const { newRunId } = await service.retryWorkflow({ runId, mode: Mode.RESTART });
   expect(newRunId).not.toBe(runId);
-  expect(valueOf((await service.awaitWorkflow({ runId: newRunId })).workflow?.output)).toBe("done");
+  expect(jsonOf((await service.awaitWorkflow({ runId: newRunId })).workflow?.output)).toBe("done");
   // A start with the id of a closed run is a new run; with that of an open one it is that run.
   const again = await service.startWorkflow({ workflowType: "fragile", externalId: "f" });
   expect(again.alreadyExists).toBe(false);
@@ -127,7 +127,7 @@ test("a schedule is created, changed, paused, triggered and deleted", async () =
     maxCatchup: 5,
     totalRuns: 0n,
   });
-  expect(valueOf(schedule?.input)).toEqual({ a: 1 });
+  expect(jsonOf(schedule?.input)).toEqual({ a: 1 });
   await expect(
     schedules.createWorkflowSchedule({ scheduleId: "nightly", workflowType: "waits", cronExpr: "0 3 * * *" }),
   ).rejects.toThrow("[already_exists]");
@@ -218,7 +218,7 @@ test("a webhook that is signed starts a run once, or sends it a signal", async (
   const { runId } = await service.startWorkflow({ workflowType: "waits", externalId: "o-7" });
   const body = '{"order":{"id":"o-7"}}';
   expect(await deliver("payment", body)).toEqual({ status: 200, runId });
-  expect(valueOf((await service.awaitWorkflow({ runId })).workflow?.output)).toEqual({ order: { id: "o-7" } });
+  expect(jsonOf((await service.awaitWorkflow({ runId })).workflow?.output)).toEqual({ order: { id: "o-7" } });
   expect(await deliver("payment", '{"order":{}}')).toMatchObject({ status: 400 });
 });
 

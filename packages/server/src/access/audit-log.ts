@@ -46,7 +46,7 @@ export class AuditLog {
 
   /** Resolves when everything that was added before is written, or has failed. */
   async flush(): Promise<void> {
-    while (this.#writing) await this.#writing;
+    while (this.#writing !== undefined) await this.#writing;
   }
 
   async close(): Promise<void> {

@@ -22,7 +22,7 @@ export function requestFacts(values: ContextValues): RequestFacts {
 export function factsOf(request: NodeRequest): RequestFacts {
   const socket = ("stream" in request ? request.stream.session?.socket : request.socket) as TLSSocket | undefined;
   const address = socket?.remoteAddress ?? "";
-  if (!socket || socket.authorized !== true) return { address };
+  if (socket?.authorized !== true) return { address };
   return { address, names: subjectNames(socket.getPeerCertificate().subjectaltname) };
 }
 

@@ -16,7 +16,7 @@ import type { Random } from "holdfast/adapter";
 import { OVERLAP_POLICIES, type OverlapPolicy, uuidV7 } from "holdfast/adapter";
 import type { Call, Handlers } from "./call.ts";
 import { dateOf, pageInfo, pageOptions, refused, required } from "./pages.ts";
-import { receivedPayload, type WorkflowServiceParams } from "./workflow-service.ts";
+import { receivedPayload, type WorkflowServiceParams } from "./received-payload.ts";
 
 const CATCH_UP_DEFAULT = 100;
 const SCHEDULE_ATTRIBUTE = "holdfast.schedule";

@@ -6,11 +6,12 @@ import type { RegisterResponseSchema } from "@holdfast/protocol";
 import { fromErrorDetail, type RegisterRequest, type WorkerService } from "@holdfast/protocol";
 import { type Clock, isHoldfastError, type Notifier, type Random, type Store, writeToken } from "holdfast/adapter";
 import type { Call, Handlers } from "./call.ts";
+import { ForgottenTasks } from "./forgotten-tasks.ts";
 import { pollMs } from "./long-poll.ts";
 import { refused, required } from "./pages.ts";
+import { receivedPayload, type WorkflowServiceParams } from "./received-payload.ts";
 import { TaskPolls } from "./task-polls.ts";
 import { type Seat, WorkerSeats } from "./worker-seats.ts";
-import { receivedPayload, type WorkflowServiceParams } from "./workflow-service.ts";
 
 const LEASE_SECS_DEFAULT = 30;
 const LEASE_SECS_MIN = 5;
@@ -55,22 +56,25 @@ export function workerService(params: WorkerServiceParams): Handlers<typeof Work
 
 type Seats = Pick<Handlers<typeof WorkerService>, "register" | "heartbeat" | "deregister">;
 
-function seatHandlers({ store }: WorkerServiceParams, seats: WorkerSeats): Seats {
+function seatHandlers({ store, clock }: WorkerServiceParams, seats: WorkerSeats): Seats {
+  const forgotten = new ForgottenTasks({ store, clock });
   return {
     async register(message, call) {
       return register(seats, message, call);
     },
 
-    async heartbeat({ workerId }, { namespace }) {
+    async heartbeat({ workerId, listsTasks, taskTokens }, { namespace }) {
       const seat = await found(seats, namespace, workerId);
       if (!seat) return { accepted: false };
       const { leaseMs, draining } = seat;
       const beat = await store.workers.heartbeat({ namespace, workerId, leaseMs, draining });
       if (!beat.live) {
         seats.forget(workerId);
+        forgotten.forget(workerId);
         return { accepted: false };
       }
       if (beat.drain) seat.draining = true;
+      if (listsTasks && beat.heldTasks > 0) await forgotten.compare({ namespace, workerId }, taskTokens);
       const keys = beat.canceledTasks.map(({ runId, seq }) => ({ runId, seq }));
       const canceled = keys.length === 0 ? [] : await store.tasks.read({ namespace, tasks: keys });
       return {
@@ -91,6 +95,7 @@ function seatHandlers({ store }: WorkerServiceParams, seats: WorkerSeats): Seats
       if (drain && !drained) return { drained };
       await store.workers.stop({ namespace, workerId });
       seats.forget(workerId);
+      forgotten.forget(workerId);
       return { drained };
     },
   };

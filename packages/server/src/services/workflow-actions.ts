@@ -15,7 +15,8 @@ import type { Call, Handlers } from "./call.ts";
 import { pollMs } from "./long-poll.ts";
 import { handleOf, isOpen } from "./named-run.ts";
 import { refused, required } from "./pages.ts";
-import { filterOf, receivedPayload, type WorkflowServiceParams } from "./workflow-service.ts";
+import { receivedPayload, type WorkflowServiceParams } from "./received-payload.ts";
+import { filterOf } from "./run-filter.ts";
 
 type Actions = Pick<
   Handlers<typeof WorkflowService>,

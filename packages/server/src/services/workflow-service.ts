@@ -1,43 +1,24 @@
 /** Runs: started and looked at. What changes or asks them is in workflow-actions.ts. */
-import { create } from "@bufbuild/protobuf";
-import {
-  fromPayload,
-  fromWorkflowStatus,
-  isEncrypted,
-  type ListWorkflowsRequest,
-  type Payload,
-  type StartWorkflowRequest,
-  toHistoryEvent,
-  toWorkflow,
-  WatchWorkflowResponseSchema,
-  type WorkflowService,
-} from "@holdfast/protocol";
-import type { ListFilter } from "holdfast";
-import { type Clock, HoldfastError, isHoldfastError } from "holdfast/adapter";
-import type { NamespaceRules } from "../access/namespace-rules.ts";
-import type { RateLimits } from "../access/rate-limits.ts";
-import type { Call, Handlers } from "./call.ts";
+import { type StartWorkflowRequest, toWorkflow, type WorkflowService } from "@holdfast/protocol";
+import { isHoldfastError } from "holdfast/adapter";
+import type { Handlers } from "./call.ts";
 import { patience, pollMs } from "./long-poll.ts";
-import { describeOf, handleOf, isOpen, runName } from "./named-run.ts";
+import { describeOf, handleOf, isOpen } from "./named-run.ts";
 import { attributesOf, dateOf, millisecondsOf, pageInfo, pageOptions, refused, required } from "./pages.ts";
+import { receivedPayload, type WorkflowServiceParams } from "./received-payload.ts";
+import { filterOf } from "./run-filter.ts";
 import { workflowActions } from "./workflow-actions.ts";
+import { eventHandlers } from "./workflow-events.ts";
 
-const HISTORY_LIMIT_DEFAULT = 100;
-const HISTORY_LIMIT_MAX = 1_000;
+/** What waiting for a run ends with, if not with its result. */
+const ENDS = ["run_failed", "run_canceled", "run_terminated", "run_timed_out", "run_parked", "result_timeout"];
 const TIMEOUT_MS_MAX = 10 * 365 * 24 * 60 * 60 * 1000;
-/** Streams that say nothing are closed by proxies. */
-const KEEPALIVE_MS = 15_000;
-
-export interface WorkflowServiceParams {
-  readonly clock: Clock;
-  readonly namespaces: NamespaceRules;
-  readonly limits: RateLimits;
-}
 
 export function workflowService(params: WorkflowServiceParams): Handlers<typeof WorkflowService> {
   const { clock } = params;
   return {
     ...workflowActions(params),
+    ...eventHandlers(clock),
 
     async startWorkflow(message, call) {
       const handle = await call.client.start(
@@ -66,88 +47,25 @@ export function workflowService(params: WorkflowServiceParams): Handlers<typeof 
 
     async awaitWorkflow(message, call) {
       const handle = handleOf(call, message);
-      const wait = patience(clock, pollMs(message.waitMs, "wait_ms"), call);
+      const ms = pollMs(message.waitMs, "wait_ms");
+      const wait = patience(clock, ms, call);
       try {
-        // A run that has failed or is parked rejects: its description says why.
-        await Promise.race([handle.result({ onParked: "wait" }).catch(onlyItsEnd), wait.over]);
+        // With a limit of its own: whoever waits for a run must not go on when its caller has gone.
+        const ended = handle.result({ onParked: "wait", timeout: { milliseconds: Math.max(1, ms) } });
+        await Promise.race([ended.catch(onlyItsEnd), wait.over]);
       } finally {
         wait.end();
       }
       const run = await handle.describe();
       return { finished: !isOpen(run.status), workflow: toWorkflow(run) };
     },
-
-    async getWorkflowHistory(message, call) {
-      const { limit = HISTORY_LIMIT_DEFAULT } = message.limit === 0 ? {} : message;
-      if (limit < 0 || limit > HISTORY_LIMIT_MAX) throw refused("limit", `is ${limit}; at most ${HISTORY_LIMIT_MAX}`);
-      const from = millisecondsOf(message.fromSeq, "from_seq", Number.MAX_SAFE_INTEGER);
-      const handle = handleOf(call, message);
-      const { runId } = await handle.describe();
-      const events = await handle.history({ from, limit });
-      return { events: events.map((event) => toHistoryEvent(event, runId)), nextSeq: BigInt(events.next ?? 0) };
-    },
-
-    async *watchWorkflow(message, call) {
-      const from = millisecondsOf(message.fromSeq, "from_seq", Number.MAX_SAFE_INTEGER);
-      const events = call.client.watch(runName(message, call.namespace), { from })[Symbol.asyncIterator]();
-      let next = events.next();
-      try {
-        while (!call.signal.aborted && !call.draining.aborted) {
-          const wait = patience(clock, KEEPALIVE_MS, call);
-          const step = await Promise.race([next, wait.over.then(() => undefined)]).finally(() => wait.end());
-          if (step === undefined) yield create(WatchWorkflowResponseSchema);
-          else if (step.done) return;
-          else {
-            yield create(WatchWorkflowResponseSchema, { event: toHistoryEvent(step.value, step.value.runId) });
-            next = events.next();
-          }
-        }
-      } finally {
-        // Not awaited: it would wait for the event that is being waited for.
-        next.catch(() => {});
-        events.return(undefined).catch(() => {});
-      }
-    },
-
-    async explainWorkflow(message, call) {
-      const { status, reason, waitingFor, dueAt, workerId, causes } = await call.client.why(
-        runName(message, call.namespace),
-      );
-      const { status: shown, wakeUpAt } = toWorkflow(await describeOf(call, message));
-      return {
-        status: shown,
-        reason: reason || status,
-        waitingFor: [...waitingFor],
-        ...(dueAt && wakeUpAt ? { dueAt: wakeUpAt } : {}),
-        workerId: workerId ?? "",
-        causes: causes.map((cause) => JSON.stringify(cause)),
-      };
-    },
   };
 }
 
 /** How a run ended is in its description. What kept anybody from learning that is not. */
 function onlyItsEnd(error: unknown): void {
-  const ends = ["run_failed", "run_canceled", "run_terminated", "run_timed_out", "run_parked", "codec_key_missing"];
-  if (isHoldfastError(error) && ends.includes(error.code)) return;
+  if (isHoldfastError(error) && ENDS.includes(error.code)) return;
   throw error;
-}
-
-/** The bytes of a payload, unless the namespace takes only others. */
-export async function receivedPayload(
-  { namespaces, limits }: Pick<WorkflowServiceParams, "namespaces" | "limits">,
-  { namespace, principal }: Pick<Call, "namespace" | "principal">,
-  payload: Payload | undefined,
-  what: string,
-) {
-  const raw = fromPayload(payload, what);
-  if (raw === undefined) return undefined;
-  limits.take("bytes", [`key "${principal.id}"`, `namespace "${namespace}"`], raw.bytes.length);
-  if (!isEncrypted(payload) && (await namespaces.read(namespace))?.settings.requiresEncryption) {
-    const message = `The ${what} is not encrypted, as namespace "${namespace}" requires.`;
-    throw new HoldfastError("invalid_argument", message, { data: { namespace } });
-  }
-  return raw;
 }
 
 function startOptions(message: StartWorkflowRequest) {
@@ -165,24 +83,5 @@ function startOptions(message: StartWorkflowRequest) {
     ...(at === undefined ? {} : { startAt: at }),
     ...(Object.keys(attributes).length === 0 ? {} : { attributes: attributesOf(attributes) }),
     ...(key === "" ? {} : { key }),
-  };
-}
-
-type Filtering = Pick<ListWorkflowsRequest, "statusFilter" | "workflowType" | "taskQueue" | "attributes"> &
-  Partial<Pick<ListWorkflowsRequest, "createdAfter" | "createdBefore">>;
-
-/** Undefined if no run can match. */
-export function filterOf(message: Filtering): ListFilter | undefined {
-  const status = fromWorkflowStatus(message.statusFilter);
-  if (status === null) return undefined;
-  const after = dateOf(message.createdAfter, "created_after");
-  const before = dateOf(message.createdBefore, "created_before");
-  return {
-    ...(status === undefined ? {} : { status }),
-    ...(message.workflowType === "" ? {} : { workflow: message.workflowType }),
-    ...(message.taskQueue === "" ? {} : { queue: message.taskQueue }),
-    ...(after ? { createdAfter: after } : {}),
-    ...(before ? { createdBefore: before } : {}),
-    ...(Object.keys(message.attributes).length === 0 ? {} : { attributes: attributesOf(message.attributes) }),
   };
 }

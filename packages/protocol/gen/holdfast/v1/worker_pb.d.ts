@@ -342,9 +342,17 @@ export declare type HeartbeatRequest = Message<"holdfast.v1.HeartbeatRequest"> &
   namespace: string;
 
   /**
-   * @generated from field: int32 active_count = 3;
+   * With lists_tasks: the tokens of all tasks that it works on. One that it holds and does not name for 30 seconds, because the answer
+   * of its poll was lost, is given to others.
+   *
+   * @generated from field: repeated string task_tokens = 3;
    */
-  activeCount: number;
+  taskTokens: string[];
+
+  /**
+   * @generated from field: bool lists_tasks = 4;
+   */
+  listsTasks: boolean;
 };
 
 /**

@@ -1,0 +1,30 @@
+/** Payloads of requests, as far as a server judges them. */
+import { fromPayload, isEncrypted, type Payload } from "@holdfast/protocol";
+import { type Clock, HoldfastError } from "holdfast/adapter";
+import type { NamespaceRules } from "../access/namespace-rules.ts";
+import type { RateLimits } from "../access/rate-limits.ts";
+import type { Call } from "./call.ts";
+
+/** What the services of runs are made of. */
+export interface WorkflowServiceParams {
+  readonly clock: Clock;
+  readonly namespaces: NamespaceRules;
+  readonly limits: RateLimits;
+}
+
+/** The bytes of a payload, unless the namespace takes only others. */
+export async function receivedPayload(
+  { namespaces, limits }: Pick<WorkflowServiceParams, "namespaces" | "limits">,
+  { namespace, principal }: Pick<Call, "namespace" | "principal">,
+  payload: Payload | undefined,
+  what: string,
+) {
+  const raw = fromPayload(payload, what);
+  if (raw === undefined) return undefined;
+  limits.take("bytes", [`key "${principal.id}"`, `namespace "${namespace}"`], raw.bytes.length);
+  if (!isEncrypted(payload) && (await namespaces.read(namespace))?.settings.requiresEncryption) {
+    const message = `The ${what} is not encrypted, as namespace "${namespace}" requires.`;
+    throw new HoldfastError("invalid_argument", message, { data: { namespace } });
+  }
+  return raw;
+}
