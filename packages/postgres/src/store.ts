@@ -155,7 +155,6 @@ export class PostgresStore implements port.Store {
     departures: this.#call(transfers.listDepartures),
     arrive: this.#call(transfers.arriveRun),
     confirm: this.#call(transfers.confirmDeparture),
-    forget: this.#call(transfers.forgetArrival),
   };
 
   readonly namespaces: port.NamespaceStore = {

@@ -59,11 +59,6 @@ const CONFIRM = callOf<TransferParams>("confirm_departure", {
   p_epoch: ({ epoch }) => epoch,
 });
 
-const FORGET = callOf<TransferParams>("forget_arrival", {
-  p_run: ({ runId }) => runId,
-  p_epoch: ({ epoch }) => epoch,
-});
-
 const ARRIVE = callOf<RunImage & { readonly notify: boolean }>("arrive_run", {
   p_row: ({ run }) => rowText(run),
   p_input: ({ run }) => Buffer.from(run.input),
@@ -131,10 +126,6 @@ export async function arriveRun(
 
 export async function confirmDeparture(server: Server, params: TransferParams): Promise<void> {
   await server.write(CONFIRM, params);
-}
-
-export async function forgetArrival(server: Server, params: TransferParams): Promise<void> {
-  await server.write(FORGET, params);
 }
 
 function restIn(text: unknown, at: unknown): RunRest {

@@ -130,7 +130,6 @@ const ROWS: { readonly [M in StoreMethod]: Row<M> } = {
   "transfers.departures": ["admin", "reads", own],
   "transfers.arrive": ["admin", "writes", ({ image }) => [image.run.namespace]],
   "transfers.confirm": ["admin", "writes", own],
-  "transfers.forget": ["admin", "writes", own],
   transact: ["server", "writes", none],
   readClock: ["reader", "reads", none],
 };

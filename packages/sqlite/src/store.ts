@@ -36,7 +36,7 @@ import { beatTasks, cancelTasks, expiredTasks } from "./tasks/reports.ts";
 import type { ApplicationDatabase, ApplicationTransactions } from "./transactions/application-transactions.ts";
 import { TransactionSteps } from "./transactions/transact.ts";
 import type { Transactions } from "./transactions/transactions.ts";
-import { arriveRun, forgetArrival } from "./transfers/arrivals.ts";
+import { arriveRun } from "./transfers/arrivals.ts";
 import { confirmDeparture, departRunIfIdle, listDepartures } from "./transfers/departures.ts";
 import { readRests } from "./transfers/rests.ts";
 import * as versions from "./versions.ts";
@@ -162,7 +162,6 @@ export class SqliteStore implements port.Store {
     departures: this.#read(listDepartures),
     arrive: this.#write(arriveRun),
     confirm: this.#write(confirmDeparture),
-    forget: this.#write(forgetArrival),
   };
 
   readonly namespaces: port.NamespaceStore = {

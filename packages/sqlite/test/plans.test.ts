@@ -297,7 +297,6 @@ async function transfer(store: Store): Promise<void> {
     };
     expect(await store.transfers.arrive({ image })).toEqual({ outcome: "arrived" });
     await store.transfers.confirm({ namespace, runId, epoch });
-    await store.transfers.forget({ namespace, runId, epoch: epoch + 1 });
     const closed = { ...run, runId: `${RUN.slice(0, -1)}ff`, id: "closed", endedAt: 1, status: "completed" } as const;
     await store.transfers.arrive({ image: { ...image, run: closed } });
   }

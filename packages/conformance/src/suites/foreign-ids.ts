@@ -168,8 +168,6 @@ const CALLS: { readonly [M in StoreMethod]: ((store: Store, known: Known) => Pro
   "transfers.arrive": (_, { t, left }) => t.transfers.arrive(left, { namespace: ns, epoch: left.run.epoch + 1 }),
   "transfers.confirm": (store, { left }) =>
     store.transfers.confirm({ namespace: ns, runId: left.run.runId, epoch: left.run.epoch }),
-  "transfers.forget": (store, { left }) =>
-    store.transfers.forget({ namespace: ns, runId: left.run.runId, epoch: left.run.epoch }),
   // The suite of namespaces tries it: not every store has it.
   transact: null,
   readClock: null,

@@ -170,7 +170,6 @@ export class MemoryStore implements port.Store {
     departures: this.#effect("transfers.departures", transfers.listDepartures),
     arrive: this.#effect("transfers.arrive", transfers.arriveRun),
     confirm: this.#effect("transfers.confirm", transfers.confirmDeparture),
-    forget: this.#effect("transfers.forget", transfers.forgetArrival),
   };
 
   readonly queues: port.QueueStore = {

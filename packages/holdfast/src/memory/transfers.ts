@@ -62,10 +62,6 @@ export function confirmDeparture(state: MemoryState, { namespace, runId, epoch }
   if (departure?.namespace === namespace && departure.epoch === epoch) state.departures.delete(runId);
 }
 
-export function forgetArrival(state: MemoryState, { runId, epoch }: TransferParams): void {
-  if (state.arrivals.get(runId)?.epoch === epoch) state.arrivals.delete(runId);
-}
-
 function restOf(state: MemoryState, row: RunRecord, now: number): RunRest {
   const { status, availableAt, waitingFor, error, runId, firstRunId } = row;
   const own = new Set((state.inbox.get(runId) ?? []).map(({ messageId }) => messageId));

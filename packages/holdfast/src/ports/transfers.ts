@@ -22,7 +22,7 @@ export interface TransferStore {
 
   /**
    * Writes a run as another store had it, with everything that belongs to it; an open run is claimable at once, as soon as it is
-   * due. Decided by `judgeArrival`. Of an open run it notes the arrival or the refusal, until `forget`. A departure of the same run
+   * due. Decided by `judgeArrival`. Of an open run it notes the arrival or the refusal, for good: a mover that was stopped may come late. A departure of the same run
    * from this store that is not confirmed is over when the run comes back.
    * Atomic. Idempotence key: the run id for a closed run, (run id, epoch) for an open one.
    */
@@ -30,12 +30,6 @@ export interface TransferStore {
 
   /** The run has arrived: what was kept for the departure is deleted. Repeating it changes nothing. */
   confirm(params: TransferParams): Promise<void>;
-
-  /**
-   * What was noted at the arrival with this epoch is deleted. Only for whoever knows that no mover can come with it any more: one that
-   * was stopped for long may. Repeating it changes nothing.
-   */
-  forget(params: TransferParams): Promise<void>;
 }
 
 export interface TransferRef {

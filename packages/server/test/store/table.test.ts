@@ -101,7 +101,6 @@ const ABOUT: { readonly [M in StoreMethod]: ((namespace: string) => readonly unk
   "transfers.departures": own,
   "transfers.arrive": (ns) => [{ image: { run: ref(ns) } }],
   "transfers.confirm": own,
-  "transfers.forget": own,
   transact: "no namespace",
   readClock: "no namespace",
 };

@@ -8,7 +8,6 @@ import {
   judgeArrival,
   type RunImage,
   type TaskImage,
-  type TransferParams,
 } from "holdfast/adapter";
 import type { Call } from "../database/call.ts";
 import { expiryCode, isClosedCode, statusCode, TIES, taskStatusCode } from "../database/codes.ts";
@@ -29,7 +28,6 @@ const OTHERS = `
 const NOTE = `
   insert into holdfast_arrivals (run_id, epoch, refused) values (?, ?, ?)
   on conflict (run_id) do update set epoch = excluded.epoch, refused = excluded.refused`;
-const FORGET = "delete from holdfast_arrivals where run_id = ? and epoch = ?";
 const FORGET_DEPARTURE = "delete from holdfast_departures where run_id = ?";
 /** A closed run is older than all other runs of its id, so it gets a smaller key: below every key that anything else has. */
 const SMALLEST_KEY = `select min(coalesce((select min(run_key) from holdfast_runs), 0), ${-(2 ** 50)}) - 1`;
@@ -95,10 +93,6 @@ export function arriveRun(
   }
   insertImage(call, image, runId);
   return { outcome: "arrived" };
-}
-
-export function forgetArrival({ sql }: Call, { runId, epoch }: TransferParams): void {
-  sql.run(FORGET, uuidBytes(runId), epoch);
 }
 
 function insertImage(call: Call, image: RunImage, runId: Uint8Array): void {

@@ -104,13 +104,6 @@ export const arrivals: Suite = {
       expect(await t.store.runs.purge(purge)).toMatchObject({ purged: 1 });
       expect(await t.transfers.arrive(image)).toBe("arrived");
       expect(await t.store.runs.read({ runs: [t.ref(image.run.runId)] })).toEqual([null]);
-      const { namespace, runId, epoch } = image.run;
-      await t.store.transfers.forget({ namespace, runId, epoch: epoch + 1 });
-      expect(await t.transfers.arrive(image)).toBe("arrived");
-      expect(await t.store.runs.read({ runs: [t.ref(runId)] })).toEqual([null]);
-      await t.store.transfers.forget({ namespace, runId, epoch });
-      expect(await t.transfers.arrive(image)).toBe("arrived");
-      expect(await t.run(runId)).toMatchObject({ status: "pending" });
     },
 
     "a run does not arrive where its id is open, or has a newer run; it never does later": async (t) => {

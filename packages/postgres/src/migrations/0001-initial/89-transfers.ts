@@ -135,12 +135,6 @@ begin
   if found then update runs r set owes = null where r.run_id = p_run; end if;
 end $$;
 
-create function forget_arrival(p_run uuid, p_epoch int) returns void
-language plpgsql volatile security definer set search_path from current set enable_seqscan = off as $$
-begin
-  delete from arrivals a where a.run_id = p_run and a.epoch = p_epoch;
-end $$;
-
 -- judgeArrival (model/decisions/arrival.ts). 'taken' of p_row: the fields of a RunRow.
 create function judge_arrival(p_run uuid, p_namespace text, p_id text, p_closed boolean, p_epoch int, p_created_at bigint) returns text
 language plpgsql volatile set enable_seqscan = off set enable_bitmapscan = off as $$
