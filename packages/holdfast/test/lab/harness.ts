@@ -399,7 +399,8 @@ export function faultsInStore(store: MemoryStore): string[] {
       // A retry of the whole run forgets what has failed.
       for (const op of event.meta?.forgets ?? []) ended.delete(op);
       const messageId = event.meta?.messageId;
-      if (messageId === undefined) return;
+      // The id of a retry is that of its call, which is no message.
+      if (messageId === undefined || event.type === "run_retried") return;
       if (messages.has(messageId)) fault(`message ${messageId} was moved into history twice`);
       messages.add(messageId);
     });

@@ -83,14 +83,14 @@ describe("a message", () => {
     expect(judgeDelivery(parked, "cancel", () => false, 2)).toBe("delivered");
   });
 
-  test("that pauses or resumes is for one epoch of one run, if it names one", () => {
+  test("is for one epoch of one run, if it names one", () => {
     const moved = { ...open, moved: true };
-    for (const kind of ["pause", "resume"] as const) {
+    for (const kind of ["pause", "resume", "cancel", "signal"] as const) {
       expect(judgeDelivery(moved, kind, () => false, 2)).toBe("moved");
       expect(judgeDelivery(moved, kind, () => true, 2)).toBe("duplicate");
-      expect(judgeDelivery({ ...moved, parked: true }, kind, () => false, 2)).toBe("parked");
     }
-    expect(judgeDelivery(moved, "cancel", () => false, 2)).toBe("delivered");
+    for (const kind of ["pause", "resume"] as const)
+      expect(judgeDelivery({ ...moved, parked: true }, kind, () => false, 2)).toBe("parked");
     const to = { namespace: "default", runId: "r" };
     const run = { runId: "r", epoch: 3 };
     expect(isMoved(run, { to, epoch: 3 })).toBe(false);
