@@ -53,7 +53,6 @@ const TASK_WEIGHTS = {
 /** The same for sequences about children, watchers, updates and questions. */
 const TALK_WEIGHTS = {
   ...WEIGHTS,
-  restart: 0,
   start: 2,
   claim: 12,
   commit: 0,
@@ -87,7 +86,6 @@ const TALK_WEIGHTS = {
 /** The same for sequences about schedules, their runs and the leader. */
 const SCHEDULE_WEIGHTS = {
   ...WEIGHTS,
-  restart: 0,
   start: 4,
   deliver: 2,
   takeUp: 1,

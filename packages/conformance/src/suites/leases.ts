@@ -192,8 +192,8 @@ export const leases: Suite = {
       const again = await t.claimOne(workerId);
       const held = await t.store.workers.readHeld({ namespace: "default", workerId });
       expect([...held].sort((x, y) => (x.runId < y.runId ? -1 : 1))).toEqual([
-        { runId: a.runId, epoch: 1 },
-        { runId: again.runId, epoch: 2 },
+        { runId: a.runId, epoch: 1, commit: 0 },
+        { runId: again.runId, epoch: 2, commit: 1 },
       ]);
       expect(await t.store.workers.readHeld({ namespace: "default", workerId: t.newId() })).toEqual([]);
     },

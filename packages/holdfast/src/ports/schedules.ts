@@ -11,7 +11,8 @@ export interface ScheduleStore {
    * the newest run of its `openId` is open or not as `assumes` says. Otherwise `moved`.
    * And no run has the id of one of its starts, whoever has started that run. Otherwise `taken`, and nothing is written.
    * Idempotence key: `next`. A schedule that has that revision already is `written`, and nothing happens.
-   * The starts are those of `runs.start`, without messages, parents and holds; no two starts of a call have the same id.
+   * The starts are those of `runs.start`, without messages, parents and holds; no two starts of a call have the same id, and none has the
+   * `openId` of another schedule: the ids of a schedule's runs are its own (`scheduleIdOf`).
    * `busy` if another transaction has locked the schedule, or a run that one of the starts is about.
    */
   putIfRevision(params: PutSchedulesParams): Promise<PutSchedulesResult>;

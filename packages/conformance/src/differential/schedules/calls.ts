@@ -32,7 +32,7 @@ function put(world: World, dice: Dice, namespace: string, id: string): PutSchedu
     state: {
       nextAt: dice.chance(0.3) ? null : world.now + dice.int(400) - 100,
       lastAt: null,
-      openId: starts[0]?.run.id ?? (dice.chance(0.5) ? (dice.pick(IDS) as string) : null),
+      openId: starts[0]?.run.id ?? (dice.chance(0.5) ? ownId(dice, id) : null),
       buffered: dice.chance(0.3) ? [1] : [],
       waits: dice.of("no", "no", "end", "look"),
       failures: dice.of(0, 0, 2),
@@ -48,10 +48,13 @@ function assumed({ open }: Schedule, dice: Dice): boolean {
   return (open !== null && !["completed", "failed", "terminated"].includes(open.status)) !== dice.chance(0.2);
 }
 
-/** No two schedules start the same ids. */
+/** Runs of two schedules never have the same id; others can have it. */
+function ownId(dice: Dice, schedule: string): string {
+  return dice.pick(IDS.filter((_, i) => i % SCHEDULE_IDS.length === SCHEDULE_IDS.indexOf(schedule))) as string;
+}
+
 function scheduledStart(world: World, dice: Dice, namespace: string, schedule: string): StartRun {
-  const ids = IDS.filter((_, i) => i % SCHEDULE_IDS.length === SCHEDULE_IDS.indexOf(schedule));
-  const run = randomRun(world, dice, namespace, dice.pick(ids) as string);
+  const run = randomRun(world, dice, namespace, ownId(dice, schedule));
   return aStart(run, { ifRunning: "return", ifClosed: "return", pick: null });
 }
 
