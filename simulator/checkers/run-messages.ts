@@ -17,12 +17,15 @@ export const runMessages: Checker = {
     const found: Found[] = earlyNotes.map(({ runId, text }) => ({ runId, text }));
     const chains = notesByChain(evidence);
     const arrived = new Map<string, Set<string>>();
+    const refused = refusedNotes(evidence);
     for (const [chain, messages] of chains) {
       const last = new Map<string, number>();
       for (const { messageId, payload } of messages) {
         const { from, by, number } = jsonCodec.decode(payload) as Note;
         if (from === "driver") continue;
         arrived.set(messageId, (arrived.get(messageId) ?? new Set()).add(chain));
+        // Nobody was sent it, as the sender knows: a late copy of it has no place in the order.
+        if (refused.has(messageId)) continue;
         const before = last.get(`${from} ${by}`) ?? 0;
         if (number <= before)
           found.push({ runId: chain, text: `note ${number} of "${by}" of ${from} came after ${before}` });
@@ -48,6 +51,20 @@ export const runMessages: Checker = {
     return found;
   },
 };
+
+/** The notes to an id of which their sender was told that they have reached nobody. */
+function refusedNotes({ runs }: Evidence): ReadonlySet<string> {
+  const refused = new Set<string>();
+  for (const { run, history } of runs)
+    for (const { type, op, meta } of history) {
+      if (op === null) continue;
+      const messageId = sentMessageId(run.runId, op);
+      if (type === "message_failed" && meta?.to?.runId === undefined) refused.add(messageId);
+      // The next try of a run sends it again.
+      if (type === "message_sent") refused.delete(messageId);
+    }
+  return refused;
+}
 
 /** The notes that each chain of runs got. What a run that continued has not read is in the inbox of its successor as well. */
 function notesByChain({ runs, inboxes }: Evidence): ReadonlyMap<string, readonly Message[]> {

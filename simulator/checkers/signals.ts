@@ -1,7 +1,7 @@
 import { isResult } from "../../packages/holdfast/src/model/message.ts";
 import type { Checker, Found } from "../evidence.ts";
 
-/** Events that come from messages which are no signals. */
+/** Events that come from messages which are no signals, or from a call that has an id: a retry is no message. */
 const OTHERS: ReadonlySet<string> = new Set([
   "task_completed",
   "task_failed",
@@ -13,6 +13,7 @@ const OTHERS: ReadonlySet<string> = new Set([
   "update_rejected",
   "pause_requested",
   "run_resumed",
+  "run_retried",
 ]);
 
 const SILENT: ReadonlySet<string> = new Set(["update", "pause", "resume"]);
