@@ -1,4 +1,5 @@
 /** Claims behind a full limit, with two runs in line and with very many: copies of one of them, made by the database itself. */
+import pg from "pg";
 import { openDatabase } from "../packages/sqlite/src/database/driver.ts";
 import { adminQuery } from "./lab/stores.ts";
 import { BareLoop } from "./limits/bare-loop.ts";
@@ -13,16 +14,16 @@ export async function lineOf(kind: "sqlite" | "postgres", url: string, count: nu
     await loop.store.queues.set({ ...QUEUE, limits: { concurrency: 1 } });
     await loop.start(3, false);
     await claims(loop, 1);
-    const few = await claims(loop, CLAIMS);
+    const pages = async (): Promise<string> => (kind === "postgres" ? ` and ${await pagesOf(loop, url)} pages` : "");
+    const few = `${(await claims(loop, CLAIMS)).toFixed(2)} ms${await pages()}`;
     const began = performance.now();
     await (kind === "postgres" ? copyOnPostgres(url, count) : copyOnSqlite(url, count));
     const filled = (performance.now() - began) / 1_000;
     await claims(loop, 5);
-    const many = await claims(loop, CLAIMS);
+    const many = `${(await claims(loop, CLAIMS)).toFixed(2)} ms${await pages()}`;
     const [queue] = await loop.store.queues.list({ ...QUEUE, holdersMax: 0 });
     const { waiting, running } = queue?.runs ?? { waiting: 0, running: 0 };
-    const line = `a claim behind a full limit takes ${few.toFixed(2)} ms with 2 in line, ${many.toFixed(2)} ms with ${waiting} (${running} in progress; ${filled.toFixed(0)} s to fill)`;
-    return kind === "postgres" ? `${line}; it reads ${await buffers(loop, url)} pages` : line;
+    return `a claim behind a full limit takes ${few} with 2 in line, ${many} with ${waiting} (${running} in progress; ${filled.toFixed(0)} s to fill)`;
   } finally {
     await loop.close();
   }
@@ -39,11 +40,19 @@ async function claims(loop: BareLoop, times: number): Promise<number> {
   return quantile(took, 0.5);
 }
 
-async function buffers(loop: BareLoop, url: string): Promise<number> {
-  const call = `select * from holdfast.claim_runs('${loop.workerId}', gen_random_uuid(), false, 'default', '{default}', '{seq}', '{1}', 10, false)`;
-  // The first call makes the plans.
-  const [plan] = await adminQuery(url, `${call}; explain (analyze, buffers, format json) ${call}`);
-  return Number(JSON.stringify(plan).match(/"Shared Hit Blocks":(\d+)/)?.[1]);
+/** Pages of tables and indexes that a claim reads, once its connection has made its plans. */
+async function pagesOf(loop: BareLoop, url: string): Promise<number> {
+  const claim = `select * from holdfast.claim_runs('${loop.workerId}', gen_random_uuid(), false, 'default', '{default}', '{seq}', '{1}', 10, false)`;
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    for (let i = 0; i < 3; i++) await client.query(claim);
+    const { rows } = await client.query(`explain (analyze, buffers, format json) ${claim}`);
+    const [{ Plan: plan }] = rows[0]["QUERY PLAN"] as [{ readonly Plan: Readonly<Record<string, number>> }];
+    return Number(plan["Shared Hit Blocks"]) + Number(plan["Shared Read Blocks"]);
+  } finally {
+    await client.end();
+  }
 }
 
 async function copyOnPostgres(url: string, count: number): Promise<void> {

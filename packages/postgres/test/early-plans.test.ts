@@ -9,6 +9,7 @@ import { type ServerCall, textFor } from "../src/database/server-call.ts";
 import { DELIVER, deliveryOf } from "../src/inbox.ts";
 import { CLAIM } from "../src/runs/claims.ts";
 import { COMMIT, flushOf } from "../src/runs/commits.ts";
+import { READ, READ_CONTINUED } from "../src/runs/listing.ts";
 import { PURGE } from "../src/runs/purges.ts";
 import { START, startingOf } from "../src/runs/starts.ts";
 import { CLAIM_TASKS } from "../src/tasks/claims.ts";
@@ -94,6 +95,9 @@ function lives(from: number): readonly Made[] {
     made(COMMIT, flushOf(commits(1, 1, 0, WAIT), false, false)),
     made(DELIVER, deliveryOf({ messages, inboxMax: 10 }, false)),
     made(CLAIM, { ...claim, claimId: idOf(from + 1) }),
+    made(READ, { refs: numbers.map((n) => ({ namespace: LANE.namespace, runId: idOf(n) })) }),
+    made(READ, { refs: numbers.map((n) => ({ namespace: LANE.namespace, id: newRun(n).id })) }),
+    made(READ_CONTINUED, { refs: numbers.map((n) => ({ namespace: LANE.namespace, runId: idOf(n) })) }),
     made(COMMIT, flushOf(commits(2, 2, 1, END), false, false)),
     made(PURGE, PURGE_COMPLETED),
   ];

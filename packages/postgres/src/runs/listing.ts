@@ -25,7 +25,8 @@ const ODD: readonly RunStatus[] = ["parked", "compensating", "failed", "canceled
 /** Statuses of open runs, which have a table of their own. */
 const OPEN: readonly RunStatus[] = ["pending", "running", "sleeping", "waiting", "compensating", "parked"];
 
-const READ = queryOf<Refs>(
+/** The row is looked up for each run by itself: the planner has no choice but the index, whatever it believes about the tables. */
+export const READ = queryOf<Refs>(
   "read_runs",
   (at) => `
     select v.*, k.i::int as i
@@ -35,12 +36,13 @@ const READ = queryOf<Refs>(
        union all
        (select s.run_id from ${at}.run_starts s where k.run_id is null and s.namespace = k.namespace and s.id = k.id
          order by s.created_at desc limit 1)) t
-      join ${at}.run_rows v on v.run_id = t.run_id and v.namespace = k.namespace`,
+     cross join lateral (
+       select r.* from ${at}.run_rows r where r.run_id = t.run_id and r.namespace = k.namespace limit 1) v`,
   REFS,
 );
 
 /** For run ids that no run has. */
-const READ_CONTINUED = queryOf<Refs>(
+export const READ_CONTINUED = queryOf<Refs>(
   "read_continued_runs",
   (at) => `
     select v.*, k.i::int as i
@@ -49,7 +51,7 @@ const READ_CONTINUED = queryOf<Refs>(
        select s.run_id from ${at}.run_starts s
         where s.chain_id = k.run_id and s.continued_from is not null and s.namespace = k.namespace
         order by s.created_at desc limit 1) t
-      join ${at}.run_rows v on v.run_id = t.run_id`,
+     cross join lateral (select r.* from ${at}.run_rows r where r.run_id = t.run_id limit 1) v`,
   REFS,
 );
 
