@@ -125,19 +125,24 @@ function isComplete(inbox: readonly Message[], { delivered, consumed }: Run): bo
   return inOrder && unread.length === delivered - consumed;
 }
 
+/** A suspect is claimed alone, without regard to limits: so it has a place for as long as it is there. */
+function mayHavePlace({ heldBy, suspect, status }: Contents["tasks"][number]): boolean {
+  return heldBy !== null || (suspect && status !== "dead");
+}
+
 /** Limits may be lowered while there are more; so only what is given says something: that each place has one holder, which is open. */
 function brokenByQueues({ queues = {}, runs, tasks }: Contents): string[] {
   return Object.values(queues)
     .flat()
     .flatMap(({ name, runs: load, tasks: taskLoad }) => {
       const open = (runId: string): boolean => runs.some((run) => run.runId === runId && !isClosed(run.status));
-      const held = taskLoad.holders.filter(({ runId, op }) =>
-        tasks.some((task) => task.runId === runId && task.op === op && task.heldBy !== null),
+      const entitled = taskLoad.holders.filter(({ runId, op }) =>
+        tasks.some((task) => task.runId === runId && task.op === op && mayHavePlace(task)),
       );
       const rules: Readonly<Record<string, boolean>> = {
         "a place belongs to a run that is open": load.holders.every(({ runId }) => open(runId)),
         "a run has one place": new Set(load.holders.map(({ runId }) => runId)).size === load.holders.length,
-        "a place of a task belongs to one that is held": held.length === taskLoad.holders.length,
+        "a place of a task belongs to one that is held, or a suspect": entitled.length === taskLoad.holders.length,
       };
       return Object.entries(rules)
         .filter(([, holds]) => !holds)

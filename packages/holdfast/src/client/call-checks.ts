@@ -10,9 +10,13 @@ export interface ByRunId {
   readonly runId: string;
 }
 
-/** Whether a run is named by its run id, and not by the id of its user. */
+/** Whether a run is named by its run id, and not by the id of its user. What throws when it is read is neither. */
 export function isByRunId(named: unknown): named is ByRunId {
-  return typeof named === "object" && named !== null && typeof (named as Partial<ByRunId>).runId === "string";
+  try {
+    return typeof named === "object" && named !== null && typeof (named as Partial<ByRunId>).runId === "string";
+  } catch {
+    return false;
+  }
 }
 
 /** What `why` and `watch` are called with. */

@@ -143,11 +143,11 @@ export const COUNT_METRICS = {
   },
   runs_purged: { about: "Runs that those have deleted", labels: [] },
   sweeps: { about: "Looks for dead workers and missed deadlines", labels: [] },
-  watchdog_findings: { about: "What the watchdog has found to be wrong, once each", labels: ["detect", "action"] },
+  watchdog_findings: { about: "What the watchdog has found to be wrong, once each", labels: ["detector", "action"] },
   watchdog_actions: {
     about:
       "What it has done: done, dry_run, moved (it was not as found any more), given_up (restarted too often), failed (tried again)",
-    labels: ["action", "outcome"],
+    labels: ["detector", "action", "outcome"],
   },
   alerts: { about: "Alerts for the webhook: sent, failed, or dropped because too many waited", labels: ["outcome"] },
   swept: {

@@ -35,7 +35,10 @@ describe("restart", () => {
     expect(events[2]).toMatchObject({
       data: { by: "watchdog", reason: expect.stringMatching(/^stalled_run: Worker one /) },
     });
-    expect(counted.slice(0, 2)).toEqual(["watchdog_findings stalled_run restart", "watchdog_actions restart done"]);
+    expect(counted.slice(0, 2)).toEqual([
+      "watchdog_findings stalled_run restart",
+      "watchdog_actions stalled_run restart done",
+    ]);
     expect(stuckWorker.holds(run.runId)).toBe(false);
     first.gate.open();
     await fleet.clock.settle();
@@ -52,8 +55,8 @@ describe("restart", () => {
     const events = await run.history();
     expect(events.filter(({ type }) => type === "run_restarted").length).toBe(3);
     expect(counted.filter((one) => one.startsWith("watchdog_actions"))).toEqual([
-      ...Array.from({ length: 3 }, () => "watchdog_actions restart done"),
-      "watchdog_actions restart given_up",
+      ...Array.from({ length: 3 }, () => "watchdog_actions stalled_run restart done"),
+      "watchdog_actions stalled_run restart given_up",
     ]);
   });
 
@@ -72,7 +75,7 @@ describe("restart", () => {
     };
     await fleet.clock.advance("80s");
     expect((await run.history()).map(({ type }) => type)).toEqual(["run_started", "step_started"]);
-    expect(counted).toContain("watchdog_actions restart moved");
+    expect(counted).toContain("watchdog_actions stalled_run restart moved");
   });
 });
 
@@ -122,7 +125,7 @@ describe("timeout_task", () => {
     expect(notes).toMatchObject([
       { data: { by: "watchdog", reason: expect.stringMatching(/^ends attempt 1 of task "send": stalled_task: /) } },
     ]);
-    expect(counted).toContain("watchdog_actions timeout_task done");
+    expect(counted).toContain("watchdog_actions stalled_task timeout_task done");
   });
 
   test("of the last attempt fails the task, with the reason", async () => {
@@ -157,7 +160,7 @@ describe("timeout_task", () => {
       return finish(params);
     };
     await fleet.clock.advance("80s");
-    expect(counted).toContain("watchdog_actions timeout_task moved");
+    expect(counted).toContain("watchdog_actions stalled_task timeout_task moved");
     expect(fleet.store.state.tasks.get(`${run.runId}/1`)?.attempt).toBe(1);
   });
 });
@@ -179,7 +182,7 @@ describe("a rule on trial", () => {
       "the watchdog would restart the run (dry run)",
       "the watchdog would cancel the run (dry run)",
     ]);
-    expect(counted).toContain("watchdog_actions restart dry_run");
+    expect(counted).toContain("watchdog_actions stalled_run restart dry_run");
   });
 });
 

@@ -35,7 +35,7 @@ export interface Watched {
   readonly client: Client;
   /** The worker that keeps watch; it executes nothing. */
   readonly watcher: Worker;
-  /** `metric detect/action outcome`, as often as counted. */
+  /** `metric detector action outcome`, as often as counted. */
   readonly counted: string[];
   /** What alerts were told, without the repeated ones. */
   readonly told: () => string[];

@@ -11,7 +11,7 @@ import type { PortsBundle } from "../../calls/ports-bundle.ts";
 import { isTransient } from "../../calls/store-retry.ts";
 import type { StoreTime } from "../../calls/store-time.ts";
 import { toErrorRecord } from "../../errors/error-record.ts";
-import { guardOf } from "../../model/decisions/watchdog.ts";
+import { DEAD_WORKER_MS, guardOf } from "../../model/decisions/watchdog.ts";
 import { formatDuration } from "../../model/duration.ts";
 import type { Detector, Finding } from "../../model/finding.ts";
 import { uuidV7 } from "../../model/ids.ts";
@@ -57,6 +57,8 @@ export class Watchdog {
   readonly #actions: Actions;
   readonly #post: AlertPost | undefined;
   readonly #sightings = new Sightings();
+  /** Workers that died so long ago do not matter to any rule. */
+  readonly #lookedBackMs: number;
   #running = false;
   #leading = false;
   #looking = false;
@@ -69,6 +71,7 @@ export class Watchdog {
     const { ports, options, namespace, storeTime } = params;
     const { clock, random, store, log, telemetry, limits, redact, webhooks = systemWebhooks } = ports;
     this.#params = params;
+    this.#lookedBackMs = Math.max(DEAD_WORKER_MS, ...options.rules.map(({ afterMs }) => afterMs ?? 0));
     this.#timer = new EarliestTimer(clock, () => void this.#look(), "passive");
     const newId = (): string => uuidV7(clock.now(), random.bytes(16));
     this.#rules = options.rules.map((rule) => ({
@@ -137,7 +140,7 @@ export class Watchdog {
     const { store } = ports;
     const { now } = await store.readClock();
     storeTime.observe(now, sentAt);
-    const workers = await store.workers.list({ namespace });
+    const workers = await store.workers.list({ namespace, goneSince: now - this.#lookedBackMs });
     if (!this.#running) return;
     const guard = guardOf(workers, now);
     this.#watching = this.#params.options.standard
@@ -176,7 +179,7 @@ export class Watchdog {
     const { firing, resolved } = known.update(found);
     for (const one of firing) {
       const isNew = one.toldAt === undefined;
-      if (isNew) this.#count("watchdog_findings", { detect: rule.detect, action: rule.action });
+      if (isNew) this.#count("watchdog_findings", { detector: rule.detect, action: rule.action });
       const tell = isToTell(one, now);
       if (tell) one.toldAt = now;
       await this.#act(rule, one, tell, now);
@@ -193,13 +196,13 @@ export class Watchdog {
     if (dryRun) {
       if (!tell) return;
       log.warn(about, `the watchdog would ${WORDS[action]} (dry run): ${finding.text}`);
-      return this.#count("watchdog_actions", { action, outcome: "dry_run" });
+      return this.#count("watchdog_actions", { detector: detect, action, outcome: "dry_run" });
     }
     if (tell) log.warn(about, finding.text);
     if (action === "report" || action === "alert") {
       if (!tell) return;
       if (action === "alert") this.#alert(this.#alertOf(one, "firing", now));
-      return this.#count("watchdog_actions", { action, outcome: "done" });
+      return this.#count("watchdog_actions", { detector: detect, action, outcome: "done" });
     }
     if (one.acted) return;
     const outcome = await this.#actions.act(action, finding).catch((error: unknown) => {
@@ -208,7 +211,7 @@ export class Watchdog {
     });
     // What failed, or came too late for what has moved, is tried again if the next look still finds it.
     one.acted = outcome === "done" || outcome === "given_up";
-    this.#count("watchdog_actions", { action, outcome });
+    this.#count("watchdog_actions", { detector: detect, action, outcome });
     if (outcome === "done") log.warn(about, `the watchdog has ${DONE[action]}`);
     if (outcome === "given_up") log.error(about, "the watchdog restarts a run no more that makes no progress");
   }

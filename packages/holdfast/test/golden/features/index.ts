@@ -12,6 +12,7 @@ import { steps } from "./steps.ts";
 import { tasks } from "./tasks.ts";
 import { timersAndSignals } from "./timers-and-signals.ts";
 import { valuesAndAttributes } from "./values.ts";
+import { watchdog } from "./watchdog.ts";
 
 export const FEATURES: readonly Feature[] = [
   steps,
@@ -27,4 +28,5 @@ export const FEATURES: readonly Feature[] = [
   messages,
   conversations,
   locks,
+  watchdog,
 ];
