@@ -125,6 +125,11 @@ function isComplete(inbox: readonly Message[], { delivered, consumed }: Run): bo
   return inOrder && unread.length === delivered - consumed;
 }
 
+/** It keeps the place that it had when its worker died. */
+function isDueSuspect({ suspect, status }: Contents["tasks"][number]): boolean {
+  return suspect && status === "due";
+}
+
 /** Limits may be lowered while there are more; so only what is given says something: that each place has one holder, which is open. */
 function brokenByQueues({ queues = {}, runs, tasks }: Contents): string[] {
   return Object.values(queues)
@@ -132,12 +137,12 @@ function brokenByQueues({ queues = {}, runs, tasks }: Contents): string[] {
     .flatMap(({ name, runs: load, tasks: taskLoad }) => {
       const open = (runId: string): boolean => runs.some((run) => run.runId === runId && !isClosed(run.status));
       const held = taskLoad.holders.filter(({ runId, op }) =>
-        tasks.some((task) => task.runId === runId && task.op === op && task.heldBy !== null),
+        tasks.some((task) => task.runId === runId && task.op === op && (task.heldBy !== null || isDueSuspect(task))),
       );
       const rules: Readonly<Record<string, boolean>> = {
         "a place belongs to a run that is open": load.holders.every(({ runId }) => open(runId)),
         "a run has one place": new Set(load.holders.map(({ runId }) => runId)).size === load.holders.length,
-        "a place of a task belongs to one that is held": held.length === taskLoad.holders.length,
+        "a place of a task belongs to one that is held, or is to be executed alone": held.length === taskLoad.holders.length,
       };
       return Object.entries(rules)
         .filter(([, holds]) => !holds)
