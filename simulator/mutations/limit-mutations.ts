@@ -24,13 +24,6 @@ export const LIMIT_MUTATIONS: readonly Mutation[] = [
     caughtBy: "limit-line",
   },
   {
-    name: "executes a suspect task beyond the limit",
-    file: "memory/tasks/task-state.ts",
-    find: "  if (!task.suspect) giveBackPlace(state, task);\n",
-    replace: "  giveBackPlace(state, task);\n",
-    caughtBy: "limit-places",
-  },
-  {
     name: "counts no token for a place",
     file: "model/decisions/admission.ts",
     find: "tokensIn(state.bucket, rate, now) - count, at: now };",
@@ -49,13 +42,6 @@ export const LIMIT_MUTATIONS: readonly Mutation[] = [
     file: "model/decisions/admission.ts",
     find: "  return lines.ready(1, new Set()).length === 0 ? null : tokenAt(state.bucket, limits.rate, now);\n",
     replace: "  return null;\n",
-    caughtBy: "limit-line",
-  },
-  {
-    name: "gives a key that comes back all the turns that it has missed",
-    file: "memory/queues/place-state.ts",
-    find: "known.ready ? known.virtualTime : Math.max(known.virtualTime, state.virtualTime);",
-    replace: "known.virtualTime;",
     caughtBy: "limit-line",
   },
   {

@@ -64,13 +64,7 @@ export const PLACES_IN_QUEUES: readonly Sabotage[] = [
       "queues.set": async (params) => {
         const before = new Set(it.state.places.keys());
         await it.queues.set(params);
-        for (const [key, { limited, key: of }] of it.state.places) {
-          if (before.has(key)) continue;
-          it.state.places.delete(key);
-          limited.state = { ...limited.state, running: limited.state.running - 1 };
-          const known = limited.keys.get(of);
-          if (known) limited.keys.set(of, { ...known, running: known.running - 1 });
-        }
+        for (const entry of it.state.places.keys()) if (!before.has(entry)) givePlaceBack(it, entry);
       },
     }),
   },
@@ -81,6 +75,17 @@ export const PLACES_IN_QUEUES: readonly Sabotage[] = [
       "runs.claim": async (params) => {
         for (const queue of it.state.limited.values())
           for (const key of queue.keys.values()) queue.keys.set(key.key, { ...key, virtualTime: 0 });
+        return it.runs.claim(params);
+      },
+    }),
+  },
+  {
+    it: "gives a key that comes back all the turns that it has missed",
+    noun: "lines before a queue with limits",
+    rare: true,
+    breaks: (it) => ({
+      "runs.claim": async (params) => {
+        for (const queue of it.state.limited.values()) queue.state = { ...queue.state, virtualTime: 0 };
         return it.runs.claim(params);
       },
     }),
@@ -127,6 +132,18 @@ export const PLACES_IN_QUEUES: readonly Sabotage[] = [
     noun: "places of tasks",
     breaks: (it) => ({
       "tasks.finish": (params) => keepingPlaces(it, () => it.tasks.finish(params)),
+    }),
+  },
+  {
+    it: "executes a suspect task beyond the limit",
+    noun: "places of tasks",
+    rare: true,
+    breaks: (it) => ({
+      "workers.sweep": async (params) => {
+        const result = await it.workers.sweep(params);
+        for (const { runId, seq, suspect } of it.taskRows()) if (suspect) givePlaceBack(it, `${runId}/${seq}`);
+        return result;
+      },
     }),
   },
   {
@@ -186,6 +203,16 @@ async function withLimits<T>(
   const result = await call();
   for (const [queue, limits] of before) queue.limits = limits;
   return result;
+}
+
+function givePlaceBack(it: Saboteur, entry: string): void {
+  const place = it.state.places.get(entry);
+  if (!place) return;
+  const { limited, key } = place;
+  it.state.places.delete(entry);
+  limited.state = { ...limited.state, running: limited.state.running - 1 };
+  const known = limited.keys.get(key);
+  if (known) limited.keys.set(key, { ...known, running: known.running - 1 });
 }
 
 /** Places that the call gives back stay taken. */
