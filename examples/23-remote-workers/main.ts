@@ -3,17 +3,14 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { openStoreServer, startDuties } from "@holdfast/server";
-import { openStore } from "@holdfast/sqlite";
+import { openServer } from "@holdfast/server";
 import { connect, silentLogger, workflow } from "holdfast";
-import { systemPorts } from "holdfast/adapter";
 
 const folder = mkdtempSync(path.join(tmpdir(), "holdfast-example-"));
 
 // Here is the database, and only the server opens it.
-const opened = await openStore(`file:${path.join(folder, "app.db")}`, { ...systemPorts, log: silentLogger });
-const duties = await startDuties({ opened, clock: systemPorts.clock, log: silentLogger });
-let server = await openStoreServer(opened);
+const store = `file:${path.join(folder, "app.db")}`;
+let server = await openServer({ url: store, port: 0, logger: silentLogger });
 const { port, url } = server;
 
 // Here is a worker, in another network.
@@ -35,13 +32,11 @@ const runs = await here.startMany([1, 2, 3].map((kg) => ({ workflow: parcel, inp
 while (weighed < 3) await new Promise((resolve) => setTimeout(resolve, 5));
 await server.close();
 console.log("the server is gone; the parcels have been weighed");
-server = await openStoreServer(opened, { port });
+server = await openServer({ url: store, port, logger: silentLogger });
 console.log("it is back:", (await Promise.all(runs.map((run) => run.result()))).join(", "));
 console.log("weighed", weighed, "times");
 
 await here.close();
 await there.close();
 await server.close();
-await duties.stop();
-await opened.store.close();
 rmSync(folder, { recursive: true, force: true });

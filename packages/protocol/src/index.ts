@@ -146,6 +146,7 @@ export {
   type Webhook,
   WebhookSchema,
 } from "../gen/holdfast/v1/namespace_pb.js";
+export { StoreService } from "../gen/holdfast/v1/store_pb.js";
 export {
   type BeginStepRequest,
   BeginStepRequestSchema,

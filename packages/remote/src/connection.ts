@@ -1,7 +1,8 @@
 /**
  * The connection to a server, whatever becomes of single sessions. A session that is lost is opened again, after a random delay; calls
  * that are made meanwhile wait for the next attempt, and for no other. A server that wants to go is left only when there is
- * a new session.
+ * a new session. A server that does not accept the token is asked again, but rarely, because the token may be a new one then; meanwhile
+ * every call fails at once.
  */
 import { create } from "@bufbuild/protobuf";
 import {
@@ -39,6 +40,11 @@ import { VERSION } from "./version.ts";
 
 /** How often it is tried whether sessions are possible after all. */
 const SESSION_LOOK_MS = 60_000;
+
+/** How long until a server that has refused the token is asked again. */
+const REFUSED_MS = 10_000;
+/** A call that is made anew needs at least this long. */
+const MARGIN_MS = 1_000;
 
 /** A link, and whether it keeps the process alive. */
 export type SessionLink = ConstructorParameters<typeof Session>[0]["link"] & { ref?(): void; unref?(): void };
@@ -95,6 +101,8 @@ export class Connection {
   #everOpen = false;
   #opening = false;
   #unanswered = 0;
+  /** The server does not accept this client. */
+  #refusal: HoldfastError | undefined;
   #limits: StoreLimits | undefined;
 
   constructor(params: ConnectionParams) {
@@ -113,11 +121,32 @@ export class Connection {
     this.#unanswered += 1;
     if (this.#unanswered === 1) this.#link?.ref?.();
     try {
-      const line = this.#line ?? (await this.#waitForLine());
-      return unpackBody(await line.call(method, body, CALL_LIMIT_MS));
+      return unpackBody(await this.#patiently((limitMs) => this.#send(method, body, limitMs)));
     } finally {
       this.#unanswered -= 1;
       if (this.#unanswered === 0) this.#link?.unref?.();
+    }
+  }
+
+  async #send(method: StoreMethod, body: Uint8Array, limitMs: number): Promise<Uint8Array> {
+    const line = this.#line ?? (await this.#waitForLine());
+    return line.call(method, body, limitMs);
+  }
+
+  /** A call that is one too many has had no effect, and is made when the server says: that slows the caller down. */
+  async #patiently(send: (limitMs: number) => Promise<Uint8Array>): Promise<Uint8Array> {
+    const { clock } = this.#params;
+    const endsAt = clock.monotonic() + CALL_LIMIT_MS;
+    for (;;) {
+      const limitMs = Math.max(1, Math.ceil(endsAt - clock.monotonic()));
+      try {
+        return await send(limitMs);
+      } catch (error) {
+        const afterMs = isHoldfastError(error, "rate_limited") ? error.data["retryAfterMs"] : undefined;
+        if (typeof afterMs !== "number" || this.#closed || afterMs + MARGIN_MS > endsAt - clock.monotonic())
+          throw error;
+        await new Promise<void>((resolve) => void clock.setTimer(afterMs, resolve));
+      }
     }
   }
 
@@ -146,6 +175,7 @@ export class Connection {
   }
 
   #waitForLine(): Promise<Line> {
+    if (this.#refusal) return Promise.reject(this.#refusal);
     if (!this.#attempt) {
       let resolve: Attempt["resolve"] = () => {};
       let reject: Attempt["reject"] = () => {};
@@ -175,6 +205,7 @@ export class Connection {
       if (this.#closed) throw unavailable("the client was closed");
       this.#opening = false;
       this.#failures = 0;
+      this.#refusal = undefined;
       this.#line = line;
       this.#limits = welcome.limits;
       this.#settle((attempt) => attempt.resolve(line));
@@ -184,6 +215,7 @@ export class Connection {
     } catch (error) {
       this.#opening = false;
       const reason = isHoldfastError(error) ? error : unavailable(messageOf(error), error);
+      this.#refusal = isAccessRefusal(reason) ? reason : undefined;
       this.#settle((attempt) => attempt.reject(reason));
       if (this.#everOpen) this.#openLater(reason);
       throw reason;
@@ -282,7 +314,7 @@ export class Connection {
     if (this.#closed || this.#line || this.#opening) return;
     const { clock, random, log, where } = this.#params;
     const upTo = Math.min(RECONNECT_MS_MAX, RECONNECT_MS_FIRST * 2 ** Math.min(this.#failures, 10));
-    const delayMs = random.next() * upTo;
+    const delayMs = this.#refusal ? REFUSED_MS * (0.5 + random.next()) : random.next() * upTo;
     if (this.#failures === 0)
       log.warn({ where, reason: error?.message }, "lost the connection to the server; it is opened again");
     this.#failures += 1;
@@ -290,6 +322,11 @@ export class Connection {
     this.#timer = clock.setTimer(delayMs, () => void this.#open().catch(() => {}));
     if (!this.#attempt) this.#timer.unref?.();
   }
+}
+
+/** What does not pass by itself: somebody has to give this client another token. */
+export function isAccessRefusal(error: unknown): error is HoldfastError {
+  return isHoldfastError(error, "unauthenticated") || isHoldfastError(error, "permission_denied");
 }
 
 function messageOf(error: unknown): string {

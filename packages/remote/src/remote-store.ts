@@ -1,7 +1,9 @@
 /** A store whose calls travel to a server. The engine above it is the same as on any other store. */
 import { unpackBody } from "@holdfast/protocol/store";
 import {
+  type FinishTasksParams,
   type HeartbeatResult,
+  HoldfastError,
   type OpenedStore,
   type OpenStoreOptions,
   type RegisterWorkerParams,
@@ -10,7 +12,7 @@ import {
   storeOf,
   type WorkerRef,
 } from "holdfast/adapter";
-import { Connection, type ConnectionParams } from "./connection.ts";
+import { Connection, type ConnectionParams, isAccessRefusal } from "./connection.ts";
 import { answerDuty, withoutLeading } from "./duties.ts";
 import { Interest } from "./interest.ts";
 import { RemoteNotifier } from "./notifier.ts";
@@ -50,7 +52,10 @@ export async function openRemote(params: RemoteParams): Promise<OpenedStore> {
     deadMs: () => deadMs(interest),
   });
   const welcome = await connection.open();
-  const call = (method: StoreMethod, given: unknown): Promise<unknown> => connection.call(method, given);
+  const call = (method: StoreMethod, given: unknown): Promise<unknown> => {
+    const answer = connection.call(method, given);
+    return isOfHolder(method, given) ? answer.catch(heldBack) : answer;
+  };
   const readClock = (): Promise<{ readonly now: number }> => call("readClock", undefined) as never;
   const answer = (method: StoreMethod, given: unknown): Promise<unknown> => {
     if (duties) return call(method, given);
@@ -71,6 +76,21 @@ export async function openRemote(params: RemoteParams): Promise<OpenedStore> {
     callLimitMs: CALL_LIMIT_MS,
     commitsInFlightMax: limits && limits.commitsInFlightMax > 0 ? limits.commitsInFlightMax : 2,
   };
+}
+
+/** What the holder of a run or of a task writes. */
+function isOfHolder(method: StoreMethod, params: unknown): boolean {
+  if (method === "runs.commit") return true;
+  return method === "tasks.finish" && (params as FinishTasksParams).finishes.every(({ by }) => by.type === "holder");
+}
+
+/**
+ * A holder whose token is no longer accepted must not take that for a judgment of the store about what it writes, and park the run. To it
+ * the store is away: it repeats until it has another token, or its lease is over and another worker goes on.
+ */
+function heldBack(error: unknown): never {
+  if (!isAccessRefusal(error)) throw error;
+  throw new HoldfastError("store_unavailable", error.message, { data: { code: error.code }, cause: error });
 }
 
 /** A function cannot travel. */

@@ -11,8 +11,3 @@ export type { MountedService, RunningService, ServiceHost } from "./mounted-serv
 export { openServer, type Server } from "./open-server.ts";
 export type { NodeHandler, TlsOptions } from "./port/listener.ts";
 export { PORT_DEFAULT, type ServerOptions } from "./server-options.ts";
-export { ANYBODY, type Caller } from "./store-service/caller.ts";
-export { type Duties, type DutiesParams, startDuties } from "./store-service/duties.ts";
-export { serveSession } from "./store-service/http2-session.ts";
-export { openStoreServer, type StoreServer, type StoreServerOptions } from "./store-service/store-server.ts";
-export { StoreService, type StoreServiceParams } from "./store-service/store-service.ts";

@@ -1,5 +1,4 @@
 /** Puts the parts together, and takes them apart again in order. */
-import { readFileSync } from "node:fs";
 import type { DescService } from "@bufbuild/protobuf";
 import type { ConnectRouter } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
@@ -9,6 +8,7 @@ import {
   NamespaceService,
   ServerReflection,
   type ServerReflectionRequest,
+  StoreService as StoreProtocol,
   WorkerService,
   WorkflowScheduleService,
   WorkflowService,
@@ -37,13 +37,17 @@ import { Reflection } from "./services/reflection.ts";
 import { scheduleService } from "./services/schedule-service.ts";
 import { workerService } from "./services/worker-service.ts";
 import { workflowService } from "./services/workflow-service.ts";
+import { Admission } from "./store-service/admission.ts";
+import { startDuties } from "./store-service/duties.ts";
+import { RECHECK_MS, StorePort } from "./store-service/store-port.ts";
+import { StoreService } from "./store-service/store-service.ts";
+import { VERSION } from "./store-service/version.ts";
 import { Webhooks } from "./webhooks.ts";
 
 /** Requests of calls; a payload has its own, smaller limit. */
 const REQUEST_BYTES_MAX = 8 * 1024 * 1024;
 /** Calls that are being answered have this long when the server closes. */
 const CALLS_MS_MAX = 10_000;
-const COORDINATING_NAMESPACE = "holdfast.server";
 const OWN_SERVICES = [WorkflowService, WorkflowScheduleService, WorkerService, AdminService, NamespaceService];
 
 /** A server that listens. */
@@ -51,9 +55,11 @@ export interface Server {
   /** `http://127.0.0.1:7433` */
   readonly url: string;
   readonly port: number;
+  /** How many clients and workers have a session with this server. */
+  readonly sessions: number;
   /**
-   * Drains and stops: not ready any more; no new connections; polls are answered, streams end; calls have ten seconds; then
-   * the store is closed.
+   * Drains and stops: not ready any more; no new connections; sessions are sent to other servers; polls are answered, streams end;
+   * calls have ten seconds; then the store is closed. Workers keep what they hold, and go on with the next server.
    */
   close(): Promise<void>;
 }
@@ -86,23 +92,28 @@ async function serve(options: ServerOptions, opened: OpenedClients): Promise<Ser
   const { clock, log } = opened;
   const { host = "127.0.0.1", port = PORT_DEFAULT, tls, balancerMs = 0, coordinate = true } = options;
   const parts = makeParts(options, opened);
-  const { clients, audit, running, requests, drain, counts } = parts;
-  const coordinator = coordinate ? opened.client(COORDINATING_NAMESPACE) : undefined;
-  await coordinator?.worker({ coordinate: true, name: "server" }).start();
+  const { clients, audit, running, requests, drain, counts, sessions } = parts;
+  const { firstSweepMs } = options.sessions ?? {};
+  const patient = firstSweepMs === undefined ? {} : { firstSweepMs };
+  const duties = coordinate ? await startDuties({ opened: opened.opened, clock, log, ...patient }) : undefined;
   const patience = options.patience ?? {};
   const secure = typeof tls === "object" ? tls : undefined;
   const { handler } = requests;
-  const listener = await Listener.open({ host, port, tls: secure, clock, log, counts, handler, ...patience });
+  const listening = Listener.open({ host, port, tls: secure, clock, log, counts, handler, ...patience });
+  const listener = await listening.catch(async (error: unknown) => {
+    await duties?.stop();
+    throw error;
+  });
   const shownHost = host.includes(":") ? `[${host}]` : host;
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     drain.abort();
     await new Promise<void>((resolve) => void clock.setTimer(balancerMs, resolve));
     listener.drain();
-    await requests.idle(CALLS_MS_MAX);
+    await Promise.all([requests.idle(CALLS_MS_MAX), sessions.drain()]);
     for (const { close: end } of running) await end?.();
     await listener.close();
-    await coordinator?.close();
+    await duties?.stop();
     await clients.close();
     await audit.close();
     await opened.close();
@@ -110,6 +121,9 @@ async function serve(options: ServerOptions, opened: OpenedClients): Promise<Ser
   return {
     url: `${secure ? "https" : "http"}://${shownHost}:${listener.port}`,
     port: listener.port,
+    get sessions() {
+      return sessions.sessions;
+    },
     close() {
       closing ??= close();
       return closing;
@@ -138,7 +152,7 @@ function makeParts(options: ServerOptions, opened: OpenedClients) {
   const draining = drain.signal;
   const guard = new Guard({ permissions, authenticator, limits, namespaces, clients, audit, counts, log, draining });
   const unready = readiness(opened, draining);
-  const version = ownVersion();
+  const version = VERSION;
   const host: ServiceHost = {
     opened: opened.opened,
     store,
@@ -150,8 +164,10 @@ function makeParts(options: ServerOptions, opened: OpenedClients) {
     requireEnabled: (namespace) => namespaces.requireEnabled(namespace),
   };
   const running = mounted.map((one) => one.mount(host));
-  const features = mounted.flatMap((one) => one.features ?? []);
+  const features = ["store", ...mounted.flatMap((one) => one.features ?? [])];
   const shared = { clock, random, namespaces, limits, access, audit, store, notifier, unready, version, features };
+  const sessions = new StoreService({ ...opened.opened, clock, random, log, limits: options.sessions?.limits ?? {} });
+  counts.sessions = () => sessions.sessions;
   const routes = routesOf(guard, shared, running);
   const webhooks = new Webhooks({ namespaces, limits, clients, audit, log });
   const requests = new Requests({
@@ -165,6 +181,14 @@ function makeParts(options: ServerOptions, opened: OpenedClients) {
     }),
     isCall: (path) => routes.paths.has(path),
     isStream: (path) => routes.streams.has(path),
+    store: new StorePort({
+      service: sessions,
+      authenticator,
+      admission: new Admission(limits, namespaces),
+      clock,
+      log,
+      recheckMs: options.sessions?.recheckMs ?? RECHECK_MS,
+    }),
     hooks: (...asked) => webhooks.answer(...asked),
     pages: options.pages,
     unready,
@@ -176,7 +200,7 @@ function makeParts(options: ServerOptions, opened: OpenedClients) {
     openApi: openApi([...OWN_SERVICES, ...running.map(({ service }) => service)], version),
     bodyMsMax: options.patience?.bodyMsMax,
   });
-  return { clients, audit, running, requests, drain, counts };
+  return { clients, audit, running, requests, drain, counts, sessions };
 }
 
 type Shared = Parameters<typeof workflowService>[0] &
@@ -188,7 +212,7 @@ type Shared = Parameters<typeof workflowService>[0] &
 /** The services, and the paths of their calls. */
 function routesOf(guard: Guard, shared: Shared, running: readonly RunningService[]) {
   const services: DescService[] = [...OWN_SERVICES, Health, ServerReflection, ...running.map(({ service }) => service)];
-  const reflection = new Reflection(services);
+  const reflection = new Reflection([...services, StoreProtocol]);
   const isService = (name: string): boolean => services.some(({ typeName }) => typeName === name);
   const add = (router: ConnectRouter): void => {
     router.service(WorkflowService, guard.implementation(WorkflowService, workflowService(shared)));
@@ -239,9 +263,4 @@ function readiness({ store, clock }: OpenedClients, draining: AbortSignal): () =
     }
     return known;
   };
-}
-
-function ownVersion(): string {
-  const manifest = readFileSync(new URL("../package.json", import.meta.url), "utf8");
-  return (JSON.parse(manifest) as { version: string }).version;
 }

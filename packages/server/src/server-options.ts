@@ -6,6 +6,7 @@ import type { JwtOptions } from "./access/json-web-tokens.ts";
 import type { Rates } from "./access/rate-limits.ts";
 import type { MountedService } from "./mounted-service.ts";
 import type { NodeHandler, TlsOptions } from "./port/listener.ts";
+import type { ServiceLimits } from "./store-service/service-limits.ts";
 
 /** Options of `openServer`. */
 export interface ServerOptions extends Omit<StoreOptions, "tls" | "token"> {
@@ -98,6 +99,12 @@ export interface ServerOptions extends Omit<StoreOptions, "tls" | "token"> {
   readonly runLimits?: NonNullable<ConnectOptions["limits"]>;
   /** @internal For tests: how long a client may take to send. */
   readonly patience?: { readonly headersMsMax?: number; readonly bodyMsMax?: number };
+  /** @internal For tests: limits of sessions, how often it is asked whether their tokens are still good, and the first sweep. */
+  readonly sessions?: {
+    readonly limits?: Partial<ServiceLimits>;
+    readonly recheckMs?: number;
+    readonly firstSweepMs?: number;
+  };
   /** @internal For tests. */
   readonly open?: () => Promise<OpenedClients>;
 }

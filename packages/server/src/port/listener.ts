@@ -20,6 +20,7 @@ const STREAMS_MAX = 256;
 const SESSION_MEMORY_MB = 16;
 /** Flow control: enough for 50 ms of distance at 80 MB/s. */
 const STREAM_WINDOW_BYTES = 4 * 1024 * 1024;
+const CONNECTION_WINDOW_BYTES = 8 * 1024 * 1024;
 const CHECK_EVERY_MS = 1_000;
 const CONNECTIONS_MAX = 10_000;
 const PREFACE = Buffer.from("PRI * HTTP/2.0");
@@ -157,6 +158,7 @@ export class Listener {
   #watch(server: http2.Http2Server | http2.Http2SecureServer): void {
     server.on("session", (session) => {
       this.#sessions.add(session);
+      session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
       session.once("close", () => this.#sessions.delete(session));
       session.setTimeout(this.#headersMsMax, () => session.destroy());
       session.once("stream", () => session.setTimeout(IDLE_SESSION_MS, () => session.close()));

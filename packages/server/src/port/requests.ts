@@ -2,6 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import { constants, type Http2ServerRequest } from "node:http2";
 import type { Clock } from "holdfast/adapter";
+import type { StorePort } from "../store-service/store-port.ts";
 import { type NodeResponse, sendJson, sendText } from "./answers.ts";
 import { type BrowserRules, browserFault } from "./browser-rules.ts";
 import { BODY_MS_MAX, type NodeHandler } from "./listener.ts";
@@ -15,6 +16,8 @@ export interface RequestsParams {
   readonly isCall: (path: string) => boolean;
   /** Calls whose request takes as long as its caller wants. */
   readonly isStream: (path: string) => boolean;
+  /** The store, for Holdfast's own clients. */
+  readonly store: Pick<StorePort, "isCall" | "isStream" | "answer">;
   readonly hooks: (request: NodeRequest, path: string, response: NodeResponse) => Promise<void>;
   readonly pages: NodeHandler | undefined;
   readonly unready: () => Promise<string>;
@@ -43,9 +46,11 @@ export class Requests {
     (response as NodeJS.EventEmitter).on("error", () => {});
     const fault = browserFault(request, this.#params.rules);
     if (fault !== undefined) return sendJson(response, 403, { code: "permission_denied", message: fault });
-    if (!this.#params.isStream(path)) this.#limitBody(request);
-    if (this.#params.isCall(path)) return this.#params.services(request, response);
-    this.#answer(request, path, response).catch(() => sendText(response, 500, "The server met an error.\n"));
+    const { isStream, isCall, services, store } = this.#params;
+    if (!isStream(path) && !store.isStream(path)) this.#limitBody(request);
+    if (isCall(path)) return services(request, response);
+    const answered = store.isCall(path) ? store.answer(request, path, response) : this.#answer(request, path, response);
+    answered.catch(() => sendText(response, 500, "The server met an error.\n"));
   };
 
   /** Resolves when every request is answered, or the time is up. */

@@ -5,6 +5,8 @@ export class ServerCounts {
   readonly #calls = new Map<string, number>();
   /** Connections that are open. */
   connections = 0;
+  /** Sessions of Holdfast's own clients that are open. */
+  sessions: () => number = () => 0;
 
   answered(call: string, outcome: string): void {
     const labels = `{call="${call}",outcome="${outcome}"}`;
@@ -20,6 +22,9 @@ export class ServerCounts {
       "# HELP holdfast_server_connections Connections that are open.",
       "# TYPE holdfast_server_connections gauge",
       `holdfast_server_connections ${this.connections}`,
+      "# HELP holdfast_server_sessions Sessions of clients and workers that are open.",
+      "# TYPE holdfast_server_sessions gauge",
+      `holdfast_server_sessions ${this.sessions()}`,
       "",
     ].join("\n");
   }

@@ -7,6 +7,15 @@ export interface Caller {
   allows(role: StoreRole, namespace: string): boolean;
   /** It may do what only servers do, such as sweeps. Nobody from outside may. */
   readonly duties?: boolean;
+  /** Throws if the call, which it may make, is one too many, or not possible now. */
+  admit?(call: AdmittedCall): Promise<void>;
+}
+
+/** A call whose caller has the role for it. */
+export interface AdmittedCall {
+  readonly method: StoreMethod;
+  readonly params: unknown;
+  readonly bytes: number;
 }
 
 /** For a server without access control. */

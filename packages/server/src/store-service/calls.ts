@@ -11,6 +11,7 @@ import {
   type Store,
   type StoreMethod,
 } from "holdfast/adapter";
+import { isAdmitted } from "./admission.ts";
 import { type Caller, checkCall, malformed, ownerOf } from "./caller.ts";
 import { CommitMerger, tooLate } from "./commit-merger.ts";
 
@@ -47,6 +48,7 @@ export class Calls {
     const params = unpackBody(body);
     if (body.length > this.#params.payloadBytesMax) this.#checkPayloads(params);
     checkCall(caller, method, params);
+    if (caller.admit && isAdmitted(method)) await caller.admit({ method, params, bytes: body.length });
     if (endsAt <= this.#params.clock.monotonic()) throw tooLate(method);
     onParams?.(method, params);
     try {

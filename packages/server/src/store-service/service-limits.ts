@@ -15,7 +15,9 @@ export interface ServiceLimits {
   readonly unsentHintsMax: number;
   /** After this time, and up to a fifth more or less, a client is asked to open another session: so that they spread over servers. */
   readonly sessionAgeMs: number;
-  /** How long unanswered calls may take when the server drains. */
+  /** How long clients have to find another server when this one drains. */
+  readonly leaveMs: number;
+  /** How long unanswered calls may take then. */
   readonly drainMs: number;
   /** A session that has not begun after this time is ended. */
   readonly helloMs: number;
@@ -33,6 +35,7 @@ export const SERVICE_LIMITS: ServiceLimits = {
   callBytesMax: 64 * 1024 * 1024,
   unsentHintsMax: 1_000,
   sessionAgeMs: 30 * 60_000,
+  leaveMs: 1_000,
   drainMs: 10_000,
   helloMs: 10_000,
   pollMs: 20_000,

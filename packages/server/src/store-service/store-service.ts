@@ -28,6 +28,7 @@ import {
 } from "holdfast/adapter";
 import { ANYBODY, type Caller } from "./caller.ts";
 import { Calls } from "./calls.ts";
+import { requireKnownVersion } from "./client-version.ts";
 import { HintHub } from "./hint-hub.ts";
 import { SessionInterest } from "./interest.ts";
 import { ServerSession } from "./server-session.ts";
@@ -52,6 +53,8 @@ export interface MountedSession {
   close(): void;
 }
 
+const DRAIN_LOOK_MS = 20;
+
 /** What this server has, besides calls. */
 const FEATURES = ["parts", "interest", "go_away", "poll"];
 
@@ -63,7 +66,6 @@ export class StoreService {
   readonly #sessions = new Map<ServerSession, Timer>();
   readonly #polls = new Set<() => void>();
   #draining = false;
-  #onIdle: (() => void) | undefined;
 
   constructor(params: StoreServiceParams) {
     const { store, notifier, clock, log, commitsInFlightMax = 2 } = params;
@@ -125,20 +127,35 @@ export class StoreService {
     }
   }
 
-  /** Sends all sessions to other servers, and waits until their calls are answered, but not for long. Then it closes. */
+  /**
+   * Sends all sessions to other servers, and closes when they are gone. Whoever has no other server stays: its calls are answered, but
+   * not for long.
+   */
   async drain(): Promise<void> {
     this.#draining = true;
     for (const answer of this.#polls) answer();
     for (const session of this.#sessions.keys()) session.goAway();
-    if (this.#sessions.size > 0)
-      await new Promise<void>((resolve) => {
-        const timer = this.#params.clock.setTimer(this.#limits.drainMs, resolve);
-        this.#onIdle = () => {
-          timer.cancel();
-          resolve();
-        };
-      });
+    await this.#left(this.#limits.leaveMs, () => false);
+    await this.#left(this.#limits.drainMs, () => this.#idle);
     this.close();
+  }
+
+  get #idle(): boolean {
+    for (const { unanswered } of this.#sessions.keys()) if (unanswered > 0) return false;
+    return true;
+  }
+
+  /** Resolves when all sessions have ended, `enough` holds, or the time is up. */
+  #left(limitMs: number, enough: () => boolean): Promise<void> {
+    const { clock } = this.#params;
+    const endsAt = clock.monotonic() + limitMs;
+    return new Promise((resolve) => {
+      const look = (): void => {
+        if (this.#sessions.size === 0 || enough() || clock.monotonic() >= endsAt) return resolve();
+        clock.setTimer(Math.min(DRAIN_LOOK_MS, limitMs), look);
+      };
+      look();
+    });
   }
 
   /** At once. Calls that the store has begun take effect all the same. */
@@ -152,10 +169,10 @@ export class StoreService {
   #closed(session: ServerSession): void {
     this.#sessions.get(session)?.cancel();
     this.#sessions.delete(session);
-    if (this.#sessions.size === 0) this.#onIdle?.();
   }
 
-  #welcome({ needs }: StoreHello): StoreWelcome {
+  #welcome({ needs, version }: StoreHello): StoreWelcome {
+    requireKnownVersion(version);
     const features = [...STORE_METHODS.filter((method) => method !== "transact"), ...FEATURES];
     const missing = needs.filter((need) => !features.includes(need));
     if (missing.length > 0)

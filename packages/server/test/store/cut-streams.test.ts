@@ -1,7 +1,7 @@
 import { type Client, connect, signal, silentLogger, workflow } from "holdfast";
 import { systemPorts } from "holdfast/adapter";
 import { describe, expect, test } from "vitest";
-import { startDuties } from "../../src/index.ts";
+import { startDuties } from "../../src/store-service/duties.ts";
 import { silent } from "./remote-under-test.ts";
 import { memoryStore } from "./served-store.ts";
 import { type Fate, Wire } from "./wire.ts";

@@ -4,11 +4,12 @@ import fc from "fast-check";
 import { silentLogger } from "holdfast";
 import { systemPorts } from "holdfast/adapter";
 import { describe, expect, test } from "vitest";
-import { StoreService } from "../../src/index.ts";
+import { StoreService } from "../../src/store-service/store-service.ts";
+import { VERSION } from "../../src/store-service/version.ts";
 import { memoryStore } from "./served-store.ts";
 
 const METHODS = [...STORE_CALL_TABLE.keys()];
-const HELLO = requestBytes({ control: { case: "hello", value: {} } });
+const HELLO = requestBytes({ control: { case: "hello", value: { version: VERSION } } });
 
 interface Raw {
   readonly sent: Buffer[];

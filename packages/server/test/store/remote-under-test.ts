@@ -1,7 +1,8 @@
 import type { OpenStore, StoreUnderTest } from "@holdfast/conformance";
 import { openStoreWith } from "@holdfast/remote/links";
 import { type Logger, type OpenedStore, systemPorts } from "holdfast/adapter";
-import { type Caller, openStoreServer, type StoreServerOptions } from "../../src/index.ts";
+import type { Caller } from "../../src/store-service/caller.ts";
+import { openStoreServer, type StoreServerOptions } from "./store-listener.ts";
 
 export const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 

@@ -4,15 +4,14 @@ import path from "node:path";
 import type { StoreAddress } from "@holdfast/conformance";
 import { openStore as openSqlite } from "@holdfast/sqlite";
 import { type Clock, hookedStore, type OpenedStore, systemPorts } from "holdfast/adapter";
-import { MemoryNotifier, MemoryStore } from "holdfast/testing";
-import { openStoreServer, type StoreServer, type StoreServerOptions, startDuties } from "../../src/index.ts";
+import { MemoryAccessStore, MemoryNotifier, MemoryStore } from "holdfast/testing";
+import { openServer, type Server, type ServerOptions } from "../../src/index.ts";
 import { silent } from "./remote-under-test.ts";
-
-const { clock } = systemPorts;
 
 export function memoryStore(clock: Clock = systemPorts.clock): OpenedStore {
   const notifier = new MemoryNotifier(clock);
-  return { store: new MemoryStore({ clock, notifier }), notifier, place: "memory" };
+  const access = new MemoryAccessStore(clock);
+  return { store: new MemoryStore({ clock, notifier }), notifier, access, place: "memory" };
 }
 
 /** A file for one test. `close` of the store removes it. */
@@ -32,21 +31,12 @@ export async function sqliteStore(): Promise<OpenedStore> {
 
 export interface ServedStore extends StoreAddress {
   readonly opened: OpenedStore;
-  readonly server: StoreServer;
+  readonly server: Server;
 }
 
-/** A store with a server that does its duties. */
-export async function serve(opened: OpenedStore, options: StoreServerOptions = {}): Promise<ServedStore> {
-  const server = await openStoreServer(opened, options);
-  const duties = await startDuties({ opened, clock, log: silent, leaseMs: 30_000 });
-  return {
-    opened,
-    server,
-    url: server.url,
-    async close() {
-      await server.close();
-      await duties.stop();
-      await opened.store.close();
-    },
-  };
+/** A server with this store. */
+export async function serve(opened: OpenedStore, options: Partial<ServerOptions> = {}): Promise<ServedStore> {
+  const adapter = { name: "given", schemes: ["given"], openStore: async () => opened };
+  const server = await openServer({ port: 0, logger: silent, adapters: [adapter], ...options, url: "given:" });
+  return { opened, server, url: server.url, close: () => server.close() };
 }

@@ -10,7 +10,7 @@ import {
 } from "@holdfast/protocol/store";
 import { openRemote, type RemoteParams, type SessionLink } from "@holdfast/remote/links";
 import { type Clock, type OpenedStore, systemPorts } from "holdfast/adapter";
-import type { Caller } from "../../src/index.ts";
+import type { Caller } from "../../src/store-service/caller.ts";
 import type { ServiceLimits } from "../../src/store-service/service-limits.ts";
 import { type MountedSession, StoreService } from "../../src/store-service/store-service.ts";
 import { SERVER, silent } from "./remote-under-test.ts";

@@ -1,4 +1,4 @@
-/** A listener for StoreService alone: for tests, and for measuring. The server proper mounts the service on its own port. */
+/** A listener for StoreService alone, which lets clients do duties: for the suites of stores. */
 import { Buffer } from "node:buffer";
 import http from "node:http";
 import http2 from "node:http2";
@@ -7,10 +7,10 @@ import type { Readable } from "node:stream";
 import { CALL_PATH, POLL_PATH, SESSION_PATH } from "@holdfast/protocol/store";
 import { type Logger, silentLogger } from "holdfast";
 import { type OpenedStore, systemPorts } from "holdfast/adapter";
-import { ANYBODY, type Caller } from "./caller.ts";
-import { serveSession } from "./http2-session.ts";
-import type { ServiceLimits } from "./service-limits.ts";
-import { StoreService } from "./store-service.ts";
+import { ANYBODY, type Caller } from "../../src/store-service/caller.ts";
+import { serveSession } from "../../src/store-service/http2-session.ts";
+import type { ServiceLimits } from "../../src/store-service/service-limits.ts";
+import { StoreService } from "../../src/store-service/store-service.ts";
 
 const STREAM_WINDOW_BYTES = 4 * 1024 * 1024;
 const CONNECTION_WINDOW_BYTES = 8 * 1024 * 1024;
