@@ -142,7 +142,8 @@ function brokenByQueues({ queues = {}, runs, tasks }: Contents): string[] {
       const rules: Readonly<Record<string, boolean>> = {
         "a place belongs to a run that is open": load.holders.every(({ runId }) => open(runId)),
         "a run has one place": new Set(load.holders.map(({ runId }) => runId)).size === load.holders.length,
-        "a place of a task belongs to one that is held, or is to be executed alone": held.length === taskLoad.holders.length,
+        "a place of a task belongs to one that is held, or is to be executed alone":
+          held.length === taskLoad.holders.length,
       };
       return Object.entries(rules)
         .filter(([, holds]) => !holds)
