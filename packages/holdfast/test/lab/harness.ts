@@ -398,7 +398,8 @@ export function faultsInStore(store: MemoryStore): string[] {
       }
       // A retry of the whole run forgets what has failed.
       for (const op of event.meta?.forgets ?? []) ended.delete(op);
-      const messageId = event.meta?.messageId;
+      // That of a retry tells it from others; it never was in the inbox.
+      const messageId = event.type === "run_retried" ? undefined : event.meta?.messageId;
       if (messageId === undefined) return;
       if (messages.has(messageId)) fault(`message ${messageId} was moved into history twice`);
       messages.add(messageId);
