@@ -166,6 +166,20 @@ export class SimStore {
     };
   }
 
+  /** What those have seen that watch the calls. */
+  get seen() {
+    return {
+      debtFaults: this.talkWatch.faults,
+      earlyNotes: this.talkWatch.earlyNotes,
+      scheduleFaults: this.scheduleWatch.faults,
+      lockFaults: this.lockWatch.faults,
+      lockGrants: this.lockWatch.grants,
+      placeFaults: this.limitWatch.placeFaults,
+      lineFaults: this.limitWatch.lineFaults,
+      watchdogFaults: this.watchdogWatch.faults,
+    };
+  }
+
   #applyAll(who: string, method: StoreMethod, params: unknown): Promise<unknown> {
     const { jumpedAt } = this;
     const at = { now: this.now(), jumpedAt, elapsedMs: this.time.elapsedMs };

@@ -296,10 +296,7 @@ export class Client {
     return purgeEnded(this.#core, options);
   }
 
-  /**
-   * Writes stored values again as the codec of this client writes them: after a change of keys, until no value needs the old
-   * one. Workers may go on meanwhile.
-   */
+  /** Writes stored values again as the codec of this client writes them, until none needs an old key. Workers may go on meanwhile. */
   async reencode(options: ReencodeOptions = {}): Promise<ReencodeProgress> {
     return reencodeStored(this.#core, options);
   }
@@ -314,10 +311,7 @@ export class Client {
     return importRuns(this.#core, options);
   }
 
-  /**
-   * Takes open runs to another store, where they go on: each exactly once, whatever dies in between. Runs that a worker holds are
-   * awaited. Repeat a call that was cut off: it finishes what it finds on its way.
-   */
+  /** Takes open runs to another store, each exactly once, whatever dies in between. Held runs are awaited. Repeat a call that was cut off. */
   move(options: MoveOptions<Client>): Promise<TransferResult> {
     return withTarget(this.#core, options, (client) => client.#core);
   }
