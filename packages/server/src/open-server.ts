@@ -152,7 +152,6 @@ function makeParts(options: ServerOptions, opened: OpenedClients) {
   const draining = drain.signal;
   const guard = new Guard({ permissions, authenticator, limits, namespaces, clients, audit, counts, log, draining });
   const unready = readiness(opened, draining);
-  const version = VERSION;
   const host: ServiceHost = {
     opened: opened.opened,
     store,
@@ -165,7 +164,19 @@ function makeParts(options: ServerOptions, opened: OpenedClients) {
   };
   const running = mounted.map((one) => one.mount(host));
   const features = ["store", ...mounted.flatMap((one) => one.features ?? [])];
-  const shared = { clock, random, namespaces, limits, access, audit, store, notifier, unready, version, features };
+  const shared = {
+    clock,
+    random,
+    namespaces,
+    limits,
+    access,
+    audit,
+    store,
+    notifier,
+    unready,
+    version: VERSION,
+    features,
+  };
   const sessions = new StoreService({ ...opened.opened, clock, random, log, limits: options.sessions?.limits ?? {} });
   counts.sessions = () => sessions.sessions;
   const routes = routesOf(guard, shared, running);
@@ -197,7 +208,7 @@ function makeParts(options: ServerOptions, opened: OpenedClients) {
       if (grants.length === 0) throw new HoldfastError("permission_denied", "The token allows nothing.");
     },
     metrics: async () => counts.text() + ((await options.metrics?.()) ?? ""),
-    openApi: openApi([...OWN_SERVICES, ...running.map(({ service }) => service)], version),
+    openApi: openApi([...OWN_SERVICES, ...running.map(({ service }) => service)], VERSION),
     bodyMsMax: options.patience?.bodyMsMax,
   });
   return { clients, audit, running, requests, drain, counts, sessions };
