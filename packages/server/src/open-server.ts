@@ -41,7 +41,7 @@ import { Admission } from "./store-service/admission.ts";
 import { startDuties } from "./store-service/duties.ts";
 import { RECHECK_MS, StorePort } from "./store-service/store-port.ts";
 import { StoreService } from "./store-service/store-service.ts";
-import { VERSION } from "./store-service/version.ts";
+import { VERSION as version } from "./store-service/version.ts";
 import { Webhooks } from "./webhooks.ts";
 
 /** Requests of calls; a payload has its own, smaller limit. */
@@ -164,19 +164,7 @@ function makeParts(options: ServerOptions, opened: OpenedClients) {
   };
   const running = mounted.map((one) => one.mount(host));
   const features = ["store", ...mounted.flatMap((one) => one.features ?? [])];
-  const shared = {
-    clock,
-    random,
-    namespaces,
-    limits,
-    access,
-    audit,
-    store,
-    notifier,
-    unready,
-    version: VERSION,
-    features,
-  };
+  const shared = { clock, random, namespaces, limits, access, audit, store, notifier, unready, version, features };
   const sessions = new StoreService({ ...opened.opened, clock, random, log, limits: options.sessions?.limits ?? {} });
   counts.sessions = () => sessions.sessions;
   const routes = routesOf(guard, shared, running);
@@ -208,7 +196,7 @@ function makeParts(options: ServerOptions, opened: OpenedClients) {
       if (grants.length === 0) throw new HoldfastError("permission_denied", "The token allows nothing.");
     },
     metrics: async () => counts.text() + ((await options.metrics?.()) ?? ""),
-    openApi: openApi([...OWN_SERVICES, ...running.map(({ service }) => service)], VERSION),
+    openApi: openApi([...OWN_SERVICES, ...running.map(({ service }) => service)], version),
     bodyMsMax: options.patience?.bodyMsMax,
   });
   return { clients, audit, running, requests, drain, counts, sessions };
