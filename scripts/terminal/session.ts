@@ -59,6 +59,7 @@ async function type(line: string, argv: readonly string[]): Promise<void> {
     random: () => Math.random(),
     interrupted: new AbortController().signal,
     core: () => import("holdfast"),
+    adapter: () => import("holdfast/adapter"),
     importFile: (file) => import(pathToFileURL(file).href),
     importPackage: async () => undefined,
     self: { program: process.execPath, nodeArgs: [], bin: "" },

@@ -41,7 +41,7 @@ import { Admission } from "./store-service/admission.ts";
 import { startDuties } from "./store-service/duties.ts";
 import { RECHECK_MS, StorePort } from "./store-service/store-port.ts";
 import { StoreService } from "./store-service/store-service.ts";
-import { VERSION } from "./store-service/version.ts";
+import { VERSION as version } from "./store-service/version.ts";
 import { Webhooks } from "./webhooks.ts";
 
 /** Requests of calls; a payload has its own, smaller limit. */
@@ -152,7 +152,6 @@ function makeParts(options: ServerOptions, opened: OpenedClients) {
   const draining = drain.signal;
   const guard = new Guard({ permissions, authenticator, limits, namespaces, clients, audit, counts, log, draining });
   const unready = readiness(opened, draining);
-  const version = VERSION;
   const host: ServiceHost = {
     opened: opened.opened,
     store,
