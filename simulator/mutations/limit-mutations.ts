@@ -45,6 +45,13 @@ export const LIMIT_MUTATIONS: readonly Mutation[] = [
     caughtBy: "limit-line",
   },
   {
+    name: "gives a key that comes back all the turns that it has missed",
+    file: "memory/queues/place-state.ts",
+    find: "known.ready ? known.virtualTime : Math.max(known.virtualTime, state.virtualTime);",
+    replace: "known.virtualTime;",
+    caughtBy: "limit-line",
+  },
+  {
     name: "does not raise priorities with age",
     file: "model/decisions/admission.ts",
     find: "priority + Math.floor(Math.max(0, waitingMs) / agingMs);",

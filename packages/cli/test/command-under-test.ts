@@ -35,6 +35,7 @@ export interface Around {
   readonly env?: Readonly<Record<string, string>>;
   readonly interrupted?: AbortSignal;
   readonly cwd?: string;
+  readonly random?: () => number;
   /** Packages that are installed, by name. */
   readonly packages?: Readonly<Record<string, unknown>>;
 }
@@ -55,9 +56,10 @@ export async function run(argv: readonly string[], around: Around = {}): Promise
     now: () => Date.now(),
     wait,
     // tidy-allow: which worker is killed next does not matter
-    random: () => Math.random(),
+    random: around.random ?? (() => Math.random()),
     interrupted: around.interrupted ?? new AbortController().signal,
     core: () => import("holdfast"),
+    adapter: () => import("holdfast/adapter"),
     importFile: (file) => import(pathToFileURL(file).href),
     importPackage: async (name) => around.packages?.[name],
     self: { program: process.execPath, nodeArgs, bin },

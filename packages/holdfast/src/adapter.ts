@@ -301,6 +301,7 @@ export type {
   ListRunsParams,
   ListSchedulesParams,
   ListTasksParams,
+  ListWorkersParams,
   LockAnswer,
   LockAsk,
   LockStore,

@@ -3,6 +3,7 @@ import type {
   HeartbeatResult,
   HeldRunState,
   HeldTask,
+  ListWorkersParams,
   RegisterWorkerParams,
   RegisterWorkerResult,
   ReleaseRunsParams,
@@ -75,13 +76,23 @@ const READ_HELD_TASKS = queryOf<WorkerRef>(
   { namespace: ({ namespace }) => namespace, worker: ({ workerId }) => workerId },
 );
 
-const LIST = queryOf<{ readonly namespace: string }>(
-  "list_workers",
-  (at) => `
-    select w.*, (select count(*)::int from ${at}.runs r where r.held_by = w.worker_id) as active_runs,
-           (select count(*)::int from ${at}.tasks t where t.held_by = w.worker_id) as active_tasks
-      from ${at}.workers w where w.namespace = $namespace order by w.started_at, w.worker_id`,
-  { namespace: ({ namespace }) => namespace },
+const listText = (at: string, from: string): string => `
+  select w.*, (select count(*)::int from ${at}.runs r where r.held_by = w.worker_id) as active_runs,
+         (select count(*)::int from ${at}.tasks t where t.held_by = w.worker_id) as active_tasks
+    from ${from} w where w.namespace = $namespace order by w.started_at, w.worker_id`;
+const LIST = queryOf<ListWorkersParams>("list_workers", (at) => listText(at, `${at}.workers`), {
+  namespace: ({ namespace }) => namespace,
+});
+/** Few of those that are remembered. */
+export const LIST_SINCE = queryOf<ListWorkersParams>(
+  "list_workers_since",
+  (at) =>
+    listText(
+      at,
+      `(select * from ${at}.workers where not emptied and (status <> 'offline' or stopped_at >= $since)
+        union all select * from ${at}.workers where emptied and stopped_at >= $since)`,
+    ),
+  { namespace: ({ namespace }) => namespace, since: ({ goneSince }) => goneSince },
 );
 
 export async function registerWorker(server: Server, params: RegisterWorkerParams): Promise<RegisterWorkerResult> {
@@ -144,9 +155,6 @@ export async function stopWorker(server: Server, params: WorkerRef): Promise<voi
   await server.writeOne(STOP, { ...params, notify: server.notify });
 }
 
-export async function listWorkers(
-  server: Server,
-  params: { readonly namespace: string },
-): Promise<readonly WorkerRow[]> {
-  return (await server.read(LIST, params)).map(workerOf);
+export async function listWorkers(server: Server, params: ListWorkersParams): Promise<readonly WorkerRow[]> {
+  return (await server.read(params.goneSince === undefined ? LIST : LIST_SINCE, params)).map(workerOf);
 }

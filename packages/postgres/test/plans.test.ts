@@ -9,6 +9,7 @@ import { PLANNER_SETTINGS } from "../src/database/driver.ts";
 import { textFor } from "../src/database/server-call.ts";
 import { countStatement, listStatement } from "../src/runs/listing.ts";
 import { EXPIRED_TASKS } from "../src/tasks/reports.ts";
+import { LIST_SINCE } from "../src/workers.ts";
 import { type Reads, readsOf } from "./reads.ts";
 import { idOf, register } from "./sample-runs.ts";
 import { TestDatabase } from "./test-database.ts";
@@ -108,6 +109,23 @@ test("a claim of tasks, a sweep and a look for expired tasks read what they take
   const values = [worker, idOf(9), false, "default", ["default"], ["mail"], [], 10, false];
   await expectFew(call("claim_tasks", 9), [...values.slice(0, 5), ["nobody's"], ...values.slice(6)], 10);
   await expectFew(call("claim_tasks", 9), values, 150);
+});
+
+test("a backlog is counted up to its limit in each lane, and a run is restarted alone", async () => {
+  await expectFew(call("read_backlog", 3), ["default", 50, 5_000], 400);
+  await expectFew(call("restart_run", 7), ["default", idOf(1_005), 1, 0, 41, null, false], 30);
+});
+
+test("workers that have been gone for long are not read", async () => {
+  await database.sql("begin");
+  await database.sql(`insert into ${database.name("workers")} (worker_id, namespace, name, queues, workflows, labels, about, logged_at,
+      status, died, emptied, lease_ms, started_at, heartbeat_at, lease_expires_at, stopped_at)
+    select run_id, 'default', 'gone', '{}', '{}', '{}', '{}', 1, 'offline', true, true, 1, 1, 1, 1, i from sample where i <= 10000`);
+  await database.sql(`analyze ${database.name("workers")}`);
+  const { inSequence, byIndex } = await readsOf(database, textFor(LIST_SINCE, database.schema), ["default", 9_990]);
+  await database.sql("rollback");
+  expect(inSequence).toBe(0);
+  expect(byIndex).toBeLessThan(100);
 });
 
 test("inboxes and histories are read run by run", async () => {

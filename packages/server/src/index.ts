@@ -4,6 +4,7 @@ export { createKey, type KeyRequest, type MadeKey } from "./access/api-keys.ts";
 export type { AuthMethod } from "./access/authenticator.ts";
 export type { CertificateOptions } from "./access/certificates.ts";
 export type { JwtOptions } from "./access/json-web-tokens.ts";
+export { requireNamespaceName } from "./access/namespace-rules.ts";
 export { PERMISSIONS, type Permission, type Permissions } from "./access/permissions.ts";
 export type { Grant, Principal } from "./access/principal.ts";
 export { DEFAULT_RATES, type Limited, type Rate, type Rates } from "./access/rate-limits.ts";

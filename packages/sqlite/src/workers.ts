@@ -4,6 +4,7 @@ import {
   type HeartbeatResult,
   type HeldRunState,
   type HeldTask,
+  type ListWorkersParams,
   type RegisterWorkerParams,
   type RegisterWorkerResult,
   type ReleaseRunsParams,
@@ -37,13 +38,19 @@ const HEARTBEAT = `
   update holdfast_workers set heartbeat_at = ?, lease_ms = ?, lease_expires_at = ?, status = ?, load = coalesce(?, load), logged_at = ?
   where worker_key = ?`;
 const HELD_KEYS = "select run_key as runKey from holdfast_runs where held_by = ?";
-const LIST = `
+const LISTED = `
   select worker_id as workerId, namespace, name, host, pid, queues, workflows, tasks, labels, about, load,
     drain_asked as drainAsked, status, died, lease_ms as leaseMs,
     started_at as startedAt, heartbeat_at as heartbeatAt, lease_expires_at as leaseExpiresAt, stopped_at as stoppedAt,
     (select count(*) from holdfast_runs r where r.held_by = w.worker_key) as activeRuns,
     (select count(*) from holdfast_tasks t where t.held_by = w.worker_key) as activeTasks
-  from holdfast_workers w where namespace = ? order by worker_key`;
+  from holdfast_workers w where`;
+const LIST = `${LISTED} namespace = ? order by worker_key`;
+/** Few of those that are remembered. */
+const LIST_SINCE = `${LISTED} worker_key in (
+    select worker_key from holdfast_workers where emptied = 0 and status < ?
+    union all select worker_key from holdfast_workers where emptied = 0 and status = ? and stopped_at >= ?
+    union all select worker_key from holdfast_workers where emptied = 1 and stopped_at >= ?) and namespace = ? order by worker_key`;
 
 const COUNT_TASKS = "select count(*), total(canceled) from holdfast_tasks where held_by = ?";
 const HELD_TASKS = "select run_id as runId, seq, epoch, canceled from holdfast_tasks where held_by = ?";
@@ -262,8 +269,12 @@ export function stopWorker(call: Call, params: WorkerRef): void {
   for (const task of tasksHeldBy(call, worker.workerKey)) takeTaskBack(call, task, false, NOT_DEAD);
 }
 
-export function listWorkers({ sql }: Call, params: { namespace: string }): WorkerRow[] {
-  return sql.all<ListedWorker>(LIST, params.namespace).map(({ host, pid, tasks, ...row }) => ({
+export function listWorkers({ sql }: Call, { namespace, goneSince: since }: ListWorkersParams): WorkerRow[] {
+  const rows =
+    since === undefined
+      ? sql.all<ListedWorker>(LIST, namespace)
+      : sql.all<ListedWorker>(LIST_SINCE, OFFLINE, OFFLINE, since, since, namespace);
+  return rows.map(({ host, pid, tasks, ...row }) => ({
     ...row,
     ...(host === null ? {} : { host }),
     ...(pid === null ? {} : { pid }),

@@ -62,6 +62,8 @@ test("no statement of the store reads a whole table, however many runs there are
   expect(steps).toContain("COVERING INDEX holdfast_debts_at (at<?)");
   expect(steps).toContain("COVERING INDEX holdfast_watches_of (run_id=?)");
   expect(steps).toContain("COVERING INDEX holdfast_updates_of (reply_run_id=?)");
+  expect(steps).toContain("holdfast_workers_gone (stopped_at>?)");
+  expect(steps).toContain("holdfast_workers_watched (status<?)");
   expect(steps).toContain("holdfast_departures_namespace (namespace=? AND run_id>?)");
   expect(steps).toContain("holdfast_asks_open (namespace=? AND workflow=? AND version=?)");
   // Pages of children to close and of watchers are read in order: with many of them, a sort would read all for every page.
@@ -194,6 +196,11 @@ async function useEverything(store: Store): Promise<void> {
   await store.versions.list({ namespace: "default" });
   await store.versions.list({ namespace: "default", workflow: "w" });
   await store.workers.list({ namespace: "default" });
+  await store.workers.list({ namespace: "default", goneSince: 1 });
+  await store.queues.backlog({ namespace: "default", atMost: 10, lateMs: 1 });
+  const event = { type: "run_restarted", op: null, meta: { by: "watchdog", reason: "stalled_run" } } as const;
+  await start(9, true);
+  await store.runs.restartIfHeld({ namespace: "default", runId: `${RUN}9`, epoch: 1, commit: 0, event });
   await store.runs.read({
     runs: [
       { namespace: "default", runId: `${RUN}1` },

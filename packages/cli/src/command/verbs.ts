@@ -1,4 +1,5 @@
-/** All verbs. Names of the groups `namespace`, `token` and `audit` are kept for the server's access control. */
+/** All verbs. */
+import { ACCESS_VERBS } from "../verbs/access/table.ts";
 import { CODE_VERBS } from "../verbs/code/table.ts";
 import { LAB_VERBS } from "../verbs/lab/table.ts";
 import { SCHEDULE_VERBS } from "../verbs/schedule/table.ts";
@@ -59,6 +60,7 @@ export const VERBS: readonly Verb[] = [
   ...WORKFLOW_VERBS,
   ...SCHEDULE_VERBS,
   ...STORE_VERBS,
+  ...ACCESS_VERBS,
   ...LAB_VERBS,
   ...OWN_VERBS,
 ];

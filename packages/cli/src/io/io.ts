@@ -10,6 +10,7 @@ export interface Sink {
 }
 
 export type Core = typeof import("holdfast");
+export type Adapter = typeof import("holdfast/adapter");
 
 export interface Io {
   readonly stdin: Readable & { readonly isTTY?: boolean };
@@ -27,6 +28,8 @@ export interface Io {
   readonly interrupted: AbortSignal;
   /** The core: that of the project in this folder, if it has one. */
   core(): Promise<Core>;
+  /** What programs on a store use, of the same copy. */
+  adapter(): Promise<Adapter>;
   /** Loads a TypeScript or JavaScript file of the user. `onImport` is told of it and of what it imports, but for packages. */
   importFile(file: string, onImport?: (file: string) => void): Promise<Record<string, unknown>>;
   /** Loads a package of Holdfast that this command works without: the project's own first. Undefined if it is not installed. */

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import path from "node:path";
 import process from "node:process";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import type { Core, Io } from "./io.ts";
+import type { Io } from "./io.ts";
 
 export function processIo(bin: string): Io {
   const stop = new AbortController();
@@ -26,7 +26,8 @@ export function processIo(bin: string): Io {
     wait,
     random: () => Math.random(),
     interrupted: stop.signal,
-    core: () => loadCore(process.cwd()),
+    core: async () => (await loadOwn("holdfast")) ?? import("holdfast"),
+    adapter: async () => (await loadOwn("holdfast/adapter")) ?? import("holdfast/adapter"),
     importFile,
     importPackage,
     self: { program: process.execPath, nodeArgs: process.execArgv, bin },
@@ -47,9 +48,9 @@ export function wait(ms: number, signal?: AbortSignal): Promise<void> {
 }
 
 /** The project's own copy first: its workflows and adapters belong to that one, also if this command is installed elsewhere. */
-async function loadCore(folder: string): Promise<Core> {
-  const file = find("holdfast", path.join(folder, "command.js"));
-  return file === undefined ? import("holdfast") : ((await import(pathToFileURL(file).href)) as Core);
+async function loadOwn<M>(name: string): Promise<M | undefined> {
+  const file = find(name, path.join(process.cwd(), "command.js"));
+  return file === undefined ? undefined : ((await import(pathToFileURL(file).href)) as M);
 }
 
 async function importPackage(name: string): Promise<unknown> {

@@ -184,6 +184,26 @@ export const leases: Suite = {
       expect(before).toMatchObject({ status: "offline", died: true, stoppedAt: t.now });
     },
 
+    "workers.list leaves out those that went offline before a time, however": async (t) => {
+      const [early, stopped, died, live] = [await t.worker(), await t.worker(), await t.worker(), await t.worker()];
+      const holder = await t.held({}, stopped);
+      await t.store.workers.stop({ namespace: "default", workerId: early });
+      await t.advance(10);
+      const goneSince = t.now;
+      const listed = async (since?: number): Promise<readonly string[]> => {
+        const params = { namespace: "default", ...(since === undefined ? {} : { goneSince: since }) };
+        return (await t.store.workers.list(params)).map(({ workerId }) => workerId).sort();
+      };
+      expect(await listed(goneSince)).toEqual([stopped, died, live].sort());
+      await t.store.workers.stop({ namespace: "default", workerId: stopped });
+      await t.sweep({ gone: [died] });
+      expect(await t.run(holder.runId)).toMatchObject({ heldBy: null });
+      expect(await listed(goneSince)).toEqual([stopped, died, live].sort());
+      await t.advance(10);
+      expect(await listed(goneSince + 1)).toEqual([live]);
+      expect(await listed()).toEqual([early, stopped, died, live].sort());
+    },
+
     "workers.readHeld gives run and epoch of what a worker holds": async (t) => {
       const workerId = await t.worker();
       const [a, b] = [await t.held({}, workerId), await t.held({}, workerId)];

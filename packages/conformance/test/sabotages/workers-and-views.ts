@@ -4,6 +4,7 @@ import {
   type HeartbeatParams,
   isClosed,
   type ListRunsParams,
+  type ListWorkersParams,
   type ReleaseRunsParams,
   type ResumeParams,
   type RunRef,
@@ -23,6 +24,25 @@ export const WORKERS_AND_VIEWS: readonly Sabotage[] = [
         const worker = it.state.workers.get(params.workerId);
         if (worker) worker.status = "online";
         return it.workers.heartbeat(params);
+      },
+    }),
+  },
+  {
+    it: "lists workers that have been gone for long",
+    noun: "leases",
+    rare: true,
+    breaks: (it) => ({
+      "workers.list": ({ namespace }: ListWorkersParams) => it.workers.list({ namespace }),
+    }),
+  },
+  {
+    it: "leaves out workers that have only just gone",
+    noun: "leases",
+    rare: true,
+    breaks: (it) => ({
+      "workers.list": async (params: ListWorkersParams) => {
+        const rows = await it.workers.list(params);
+        return params.goneSince === undefined ? rows : rows.filter(({ status }) => status !== "offline");
       },
     }),
   },

@@ -95,9 +95,12 @@ export async function checkHealth(core: ClientCore): Promise<Health> {
   let scheduling: Awaited<ReturnType<typeof checkSchedules>>;
   const { namespace } = core;
   try {
-    rows = await core.callOnce((store) => store.workers.list({ namespace }));
     // Heartbeats carry the store's time, and this machine's clock may be wrong.
     ({ now } = await core.callOnce((store) => store.readClock()));
+    const goneSince = now - DEAD_WORKER_MS;
+    rows = await core.callOnce((store) => store.workers.list({ namespace, goneSince }));
+    // Nobody is there: then it matters how long ago the last one was.
+    if (rows.length === 0) rows = await core.callOnce((store) => store.workers.list({ namespace }));
     backlog = await core.callOnce((store) => store.queues.backlog({ namespace, atMost: COUNTED_MAX, lateMs: LATE_MS }));
     scheduling = await checkSchedules(core, rows, now);
   } catch (error) {

@@ -4,6 +4,7 @@ import type {
   HeartbeatResult,
   HeldRunState,
   HeldTask,
+  ListWorkersParams,
   RegisterWorkerParams,
   RegisterWorkerResult,
   ReleaseRunsParams,
@@ -92,9 +93,10 @@ export function readHeldTasks(state: MemoryState, params: WorkerRef): HeldTask[]
   return tasks.map(({ runId, seq, epoch, canceled }) => ({ runId, seq, epoch, canceled }));
 }
 
-export function listWorkers(state: MemoryState, params: { namespace: string }): WorkerRow[] {
+export function listWorkers(state: MemoryState, { namespace, goneSince = 0 }: ListWorkersParams): WorkerRow[] {
   return [...state.workers.values()]
-    .filter((worker) => worker.namespace === params.namespace)
+    .filter((worker) => worker.namespace === namespace)
+    .filter(({ status, stoppedAt }) => status !== "offline" || (stoppedAt ?? 0) >= goneSince)
     .map(({ loggedAt: _, ratesNo: __, ...worker }) => ({
       ...worker,
       activeRuns: state.held.get(worker.workerId)?.size ?? 0,

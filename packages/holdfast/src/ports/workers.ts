@@ -38,7 +38,8 @@ export interface WorkerStore {
    */
   sweep(params: SweepParams): Promise<SweepResult>;
 
-  list(params: { readonly namespace: string }): Promise<readonly WorkerRow[]>;
+  /** The workers of a namespace: all that are remembered, or only those of `goneSince`, at the cost of those. Read only. */
+  list(params: ListWorkersParams): Promise<readonly WorkerRow[]>;
 
   /** The worker learns of it with its next heartbeat. Idempotent; `offline`: it is gone already. */
   askToDrain(params: WorkerRef): Promise<{ readonly outcome: "asked" | "offline" | "not_found" }>;
@@ -74,6 +75,12 @@ export interface Leader {
   readonly workerId: string;
   readonly namespace: string;
   readonly since: number;
+}
+
+export interface ListWorkersParams {
+  readonly namespace: string;
+  /** Without workers that went offline before this time. */
+  readonly goneSince?: number;
 }
 
 export interface WorkerRef {

@@ -4,12 +4,15 @@ import { onTestFinished } from "vitest";
 import { Client } from "../../src/client/client.ts";
 import type { Clock } from "../../src/ports/clock.ts";
 import type { Environment } from "../../src/ports/environment.ts";
+import type { Store } from "../../src/ports/store.ts";
 import type { Telemetry } from "../../src/ports/telemetry.ts";
 import type { Webhooks } from "../../src/ports/webhooks.ts";
 
 type WorkerOptions = Parameters<Client["worker"]>[0];
 type ProcessOptions = Pick<ConnectOptions, "namespace" | "codec"> & {
   readonly clock?: Clock;
+  /** In front of that of the fleet. */
+  readonly store?: Store;
   readonly telemetry?: Telemetry;
   readonly environment?: Environment;
   readonly webhooks?: Webhooks;
@@ -71,7 +74,7 @@ export class Fleet {
         random: new SeededSource(++this.#seed),
         codec: options.codec ?? jsonCodec,
         log: this.#logger(),
-        store: this.store,
+        store: options.store ?? this.store,
         notifier: this.notifier,
         ...(options.telemetry ? { telemetry: options.telemetry } : {}),
         ...(options.environment ? { environment: options.environment } : {}),

@@ -92,6 +92,19 @@ describe("cancel", () => {
     expect(requests).toMatchObject([{ data: { by: "watchdog", reason: expect.stringMatching(/^stalled_run: /) } }]);
   });
 
+  test("comes after what others are told about the same run, in whichever order the rules stand", async () => {
+    const { fleet, client, told } = await watched([
+      { ...STALLED, action: "cancel" },
+      { ...STALLED, action: "alert" },
+    ]);
+    const { definition } = stuck();
+    await fleet.worker({ workflows: [definition] });
+    const run = await client.start(definition);
+    await fleet.clock.advance("3m");
+    await expect(fleet.result(run)).rejects.toMatchObject({ code: "run_canceled" });
+    expect(told()).toEqual(["firing stalled_run", "resolved stalled_run"]);
+  });
+
   test("ends one run of a circle, the youngest, so that the others go on", async () => {
     const { fleet, client } = await watched([{ detect: "circle", after: "1m", action: "cancel" }]);
     const crossing = workflow("crossing", (ctx, [a, b]: readonly [string, string]) =>

@@ -1,6 +1,10 @@
-import { task, workflow } from "holdfast";
+import { type Alert, task, workflow } from "holdfast";
+import { hookedStore } from "holdfast/adapter";
 import { describe, expect, test } from "vitest";
+import { answeringStore } from "../../src/calls/answering-store.ts";
 import { HoldfastError } from "../../src/errors/holdfast-error.ts";
+import { systemEnvironment } from "../../src/system/environment.ts";
+import { openFleet } from "../lab/fleet.ts";
 import { Gate } from "../lab/harness.ts";
 import { stuck, stuckTask, watched } from "./watched.ts";
 
@@ -112,17 +116,36 @@ describe("circle", () => {
 describe("worker", () => {
   const { definition } = stuck("idle");
 
-  test("is found when it is silent, and again as dead, until it has a successor", async () => {
-    const { fleet, alerts } = await watched([{ detect: "worker", action: "alert" }]);
-    const frozen = await fleet.worker({ workflows: [definition], name: "sick", lease: "30s" });
+  test("is found when it is silent, stays so when it has died, and comes right when it has a successor", async () => {
+    const { fleet, alerts, told } = await watched([{ detect: "worker", action: "alert" }]);
+    const environment = { ...systemEnvironment, isGone: () => false };
+    const sick = { workflows: [definition], name: "sick", lease: "30s" } as const;
+    const { workerId } = await fleet.worker(sick, { environment });
     await fleet.clock.advance("1m");
     expect(alerts).toEqual([]);
-    const row = fleet.store.state.workers.get(frozen.workerId);
-    if (row) row.heartbeatAt = fleet.clock.now() - 40_000;
-    await fleet.clock.advance("1s");
-    if (row) row.heartbeatAt = fleet.clock.now() - 40_000;
-    await fleet.clock.advance("9s");
+    const { workers } = fleet.store;
+    const { heartbeat } = workers;
+    workers.heartbeat = (params) => (params.workerId === workerId ? new Promise(() => {}) : heartbeat(params));
+    await fleet.clock.advance("28s");
     expect(alerts).toMatchObject([{ detect: "worker", worker: "sick", text: expect.stringMatching(/is silent/) }]);
+    const row = fleet.store.state.workers.get(workerId);
+    if (row) Object.assign(row, { status: "offline", died: true, stoppedAt: fleet.clock.now() });
+    await fleet.clock.advance("1m");
+    expect(told()).toEqual(["firing worker"]);
+    await fleet.worker(sick, { environment });
+    await fleet.clock.advance("20s");
+    expect(told()).toEqual(["firing worker", "resolved worker"]);
+  });
+
+  test("is found when it has died before anybody saw that it was silent, for ten minutes", async () => {
+    const { fleet, alerts, told } = await watched([{ detect: "worker", action: "alert" }]);
+    const { workerId } = await fleet.worker({ workflows: [definition], name: "sick", lease: "1h" });
+    const row = fleet.store.state.workers.get(workerId);
+    if (row) Object.assign(row, { status: "offline", died: true, stoppedAt: fleet.clock.now() });
+    await fleet.clock.advance("30s");
+    expect(alerts).toMatchObject([{ worker: "sick", text: expect.stringMatching(/^Worker sick has died; its last/) }]);
+    await fleet.clock.advance("10m");
+    expect(told()).toEqual(["firing worker", "resolved worker"]);
   });
 
   test("is not found when it drains or stops by itself", async () => {
@@ -148,6 +171,43 @@ describe("store", () => {
     fleet.store.fault = undefined;
     await fleet.clock.advance("30s");
     expect(told()).toEqual(["firing store", "resolved store"]);
+  });
+
+  test("is found when it answers slowly for long enough, and comes right when it is quick again", async () => {
+    const fleet = openFleet();
+    const told: string[] = [];
+    const onAlert = ({ state, text }: Alert): void => void told.push(`${state}: ${text}`);
+    const rules = [{ detect: "store", after: "1m", action: "alert" }] as const;
+    let slowMs = 0;
+    const slowed = hookedStore(fleet.store, {
+      readClock: async () => {
+        await new Promise<void>((resolve) => void fleet.clock.setTimer(slowMs, resolve));
+        return fleet.store.readClock();
+      },
+    });
+    const store = answeringStore(slowed, { clock: fleet.clock });
+    await fleet.worker({ name: "watcher", watchdog: { every: "10s", rules, onAlert } }, { store });
+    await fleet.clock.advance("2m");
+    slowMs = 6_000;
+    await fleet.clock.advance("50s");
+    expect(told).toEqual([]);
+    await fleet.clock.advance("1m");
+    expect(told).toEqual([expect.stringMatching(/^firing: The store answers slowly: .* one in a hundred 6000 ms\.$/)]);
+    slowMs = 0;
+    await fleet.clock.advance("30m");
+    expect(told.slice(1)).toEqual([expect.stringMatching(/^resolved: /)]);
+  });
+
+  test("is not found when it answers at once, nor when it is away for a moment", async () => {
+    const { fleet, told } = await watched([{ detect: "store", after: "30s", action: "alert" }]);
+    for (let i = 0; i < 5; i++) {
+      const away = new HoldfastError("store_unavailable", "the connection was refused");
+      fleet.store.fault = (when) => (when === "before" ? away : undefined);
+      await fleet.clock.advance("15s");
+      fleet.store.fault = undefined;
+      await fleet.clock.advance("1m");
+    }
+    expect(told()).toEqual([]);
   });
 });
 
@@ -233,5 +293,21 @@ describe("unserved_version", () => {
     await client.start(draws);
     await fleet.clock.advance("90s");
     expect(alerts).toMatchObject([{ text: expect.stringMatching(/^No live worker with gpu executes task "render"/) }]);
+  });
+
+  test("is not found while a live worker offers it, however busy, nor before its time", async () => {
+    const { fleet, client, alerts } = await watched([{ detect: "unserved_version", action: "alert" }]);
+    const { definition, gate } = stuck("busy");
+    await fleet.worker({ workflows: [definition], concurrency: 1 });
+    for (let i = 0; i < 3; i++) await client.start(definition);
+    await client.start(
+      workflow("later", async () => {}),
+      undefined,
+      { delay: "1h" },
+    );
+    await fleet.clock.advance("10m");
+    expect(alerts).toEqual([]);
+    gate.open();
+    await fleet.clock.settle();
   });
 });

@@ -47,8 +47,19 @@ export const CODE_VERBS: readonly Verb[] = [
     options: [
       ...ADDRESS,
       { name: "auth", value: "how", many: true, about: "may be repeated", choices: ["none", "keys", "jwt", "mtls"] },
+      { name: "tls-cert", value: "file", about: "the certificate of the server" },
+      { name: "tls-key", value: "file", about: "its key" },
+      { name: "tls-ca", value: "file", about: "who signs client certificates" },
+      { name: "tls-proxy", about: "something before the server encrypts" },
+      { name: "jwt-issuer", value: "url", about: "whose JWTs are accepted" },
+      { name: "jwt-audience", value: "name", about: "the audience that they must have" },
+      { name: "mtls-grants", value: "file", about: "JSON: what names in client certificates may do" },
+      { name: "insecure-public", about: "listen on a public address without TLS or without authentication" },
     ],
-    examples: ["holdfast server --url postgres://localhost/app --auth keys"],
+    examples: [
+      "holdfast server --url postgres://localhost/app --auth keys",
+      "holdfast server --url postgres://db/app --host 0.0.0.0 --auth keys --tls-cert server.pem --tls-key server.key",
+    ],
     load: async () => (await import("./server.ts")).server,
   },
   {

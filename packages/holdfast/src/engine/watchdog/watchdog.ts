@@ -74,7 +74,7 @@ export class Watchdog {
     this.#lookedBackMs = Math.max(DEAD_WORKER_MS, ...options.rules.map(({ afterMs }) => afterMs ?? 0));
     this.#timer = new EarliestTimer(clock, () => void this.#look(), "passive");
     const newId = (): string => uuidV7(clock.now(), random.bytes(16));
-    this.#rules = options.rules.map((rule) => ({
+    this.#rules = tellFirst(options.rules).map((rule) => ({
       rule,
       detect: DETECTS[rule.detect](),
       known: new KnownFindings(newId),
@@ -257,6 +257,12 @@ export class Watchdog {
   #count(metric: "watchdog_findings" | "watchdog_actions", labels: Readonly<Record<string, string>>): void {
     this.#params.ports.telemetry?.count(metric, 1, labels);
   }
+}
+
+/** Whoever is to be told hears of it before another rule has put an end to it. */
+function tellFirst(rules: readonly ResolvedRule[]): readonly ResolvedRule[] {
+  const tells = ({ action }: ResolvedRule): boolean => action === "report" || action === "alert";
+  return [...rules.filter(tells), ...rules.filter((rule) => !tells(rule))];
 }
 
 /** Circles are looked for over several looks; the others keep nothing. */

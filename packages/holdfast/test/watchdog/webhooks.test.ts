@@ -1,0 +1,126 @@
+import { createHmac } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, describe, expect, test } from "vitest";
+import { AlertPost, POST_MS } from "../../src/engine/watchdog/alert-post.ts";
+import type { Alert } from "../../src/engine/watchdog/watchdog-options.ts";
+import { silentLogger } from "../../src/ports/logger.ts";
+import { systemWebhooks } from "../../src/system/webhooks.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
+
+const SECRET = "a secret";
+const alert: Alert = {
+  ...{ id: "a", state: "firing", detect: "store", namespace: "default", text: "It is slow: ü" },
+  ...{ since: new Date(0), at: new Date(1_000) },
+};
+
+interface Received {
+  readonly path: string | undefined;
+  readonly method: string | undefined;
+  readonly signature: unknown;
+  readonly body: string;
+}
+
+const cleanup: (() => void)[] = [];
+afterEach(() => {
+  for (const one of cleanup.splice(0)) one();
+});
+
+/** A receiver that answers like this, the nth request. */
+async function receiver(answer: (response: ServerResponse, n: number) => void) {
+  const received: Received[] = [];
+  const arrivals: (() => void)[] = [];
+  const server = createServer(async (request: IncomingMessage, response) => {
+    const chunks = (await request.toArray()) as Buffer[];
+    const { url, method, headers } = request;
+    const body = Buffer.concat(chunks).toString("utf8");
+    received.push({ path: url, method, signature: headers["x-holdfast-signature"], body });
+    answer(response, received.length);
+    for (const arrived of arrivals.splice(0)) arrived();
+  }).listen(0, "127.0.0.1");
+  cleanup.push(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await once(server, "listening");
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
+  const arrival = (): Promise<void> => new Promise((resolve) => void arrivals.push(resolve));
+  return { received, url, arrival };
+}
+
+/** Sends one alert there; resolves with its outcome. Time passes only when the test says so. */
+function post(url: string) {
+  const clock = new VirtualClock();
+  let tell: (outcome: string) => void;
+  const outcome = new Promise<string>((resolve) => {
+    tell = resolve;
+  });
+  const telemetry = {
+    count: (_metric: string, _times: number, labels: Readonly<Record<string, string>>) =>
+      tell(String(labels["outcome"])),
+    duration: () => {},
+  };
+  const faults: string[] = [];
+  let noted: (() => void) | undefined;
+  const note = (about: object): void => {
+    faults.push((about as { readonly error: string }).error);
+    noted?.();
+  };
+  const log = { ...silentLogger, warn: note, error: note };
+  const fault = (): Promise<void> =>
+    new Promise((resolve) => {
+      noted = resolve;
+    });
+  const sender = new AlertPost({ clock, log, telemetry, webhooks: systemWebhooks }, { url, secret: SECRET });
+  sender.push(alert);
+  cleanup.push(() => sender.stop());
+  return { clock, outcome, faults, fault };
+}
+
+describe("the webhook sender of the system", () => {
+  test("posts the alert, with the signature of exactly the bytes that arrive", async () => {
+    const { received, url } = await receiver((response) => response.writeHead(204).end());
+    expect(await post(url).outcome).toBe("sent");
+    expect(received).toMatchObject([{ path: "/hook", method: "POST" }]);
+    const [{ body, signature }] = received as [Received];
+    expect(JSON.parse(body)).toEqual(JSON.parse(JSON.stringify(alert)));
+    expect(signature).toBe(`sha256=${createHmac("sha256", SECRET).update(body).digest("hex")}`);
+  });
+
+  test("posts it again after an answer of 500, and the same bytes", async () => {
+    const { received, url } = await receiver((response, n) => response.writeHead(n === 1 ? 500 : 200).end("a body"));
+    const { clock, outcome, faults, fault } = post(url);
+    await fault();
+    expect(faults).toEqual(["it answered 500"]);
+    await clock.advance("1s");
+    expect(await outcome).toBe("sent");
+    expect(received.length).toBe(2);
+    expect(received[1]).toEqual(received[0]);
+  });
+
+  test("gives up a receiver that does not answer after ten seconds, and tries again", async () => {
+    const { received, url, arrival } = await receiver((response, n) => {
+      if (n > 1) response.writeHead(204).end();
+    });
+    const arrived = arrival();
+    const { clock, outcome, faults, fault } = post(url);
+    await arrived;
+    const failed = fault();
+    await clock.advance({ milliseconds: POST_MS });
+    await failed;
+    expect(faults).toEqual([`no answer within ${POST_MS} ms`]);
+    await clock.advance("1s");
+    expect(await outcome).toBe("sent");
+    expect(received.length).toBe(2);
+  });
+
+  test("does not follow a redirect, and does not post again", async () => {
+    const elsewhere = await receiver((response) => response.writeHead(204).end());
+    const { received, url } = await receiver((response) => response.writeHead(307, { location: elsewhere.url }).end());
+    const { outcome, faults } = post(url);
+    expect(await outcome).toBe("failed");
+    expect(faults).toEqual(["it redirects (307), which is not followed"]);
+    expect([received.length, elsewhere.received.length]).toEqual([1, 0]);
+  });
+});
