@@ -53,7 +53,9 @@ describe("a run that has moved", () => {
     await expect(handle.fork({ before: "pack" })).rejects.toMatchObject(moved);
     for (const ifClosed of ["return", "start", "fail"] as const)
       await expect(server.client.start(stores.effects.order, "x", { id: "a", ifClosed })).rejects.toMatchObject(moved);
-    await expect(server.client.startMany(stores.effects.order, [{ input: "x", id: "a" }])).rejects.toMatchObject({
+    await expect(
+      server.client.startMany([{ workflow: stores.effects.order, input: "x", options: { id: "a" } }]),
+    ).rejects.toMatchObject({
       ...{ code: "start_many_incomplete", data: { outcomes: [{ outcome: "refused", id: "a", code: "run_moved" }] } },
     });
     expect(await handle.status()).toBe("moved");
