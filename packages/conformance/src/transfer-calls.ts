@@ -28,7 +28,9 @@ export class TransferCalls {
   /** A departure of the run as it is now; not sent yet. */
   async departure(runId: string, fields: Partial<DepartParams> = {}): Promise<DepartParams> {
     const { namespace, epoch, commit, delivered } = await this.#fixture.run(runId);
-    return { namespace, runId, epoch, commit, delivered, to: "elsewhere", error: MOVED, ...fields };
+    const [departureId, target] = [this.#fixture.newId(), "there/default"];
+    const place = { departureId, target, to: "elsewhere" };
+    return { namespace, runId, epoch, commit, delivered, ...place, error: MOVED, ...fields };
   }
 
   async depart(runId: string, fields: Partial<DepartParams> = {}): Promise<DepartOutcome> {

@@ -150,6 +150,7 @@ export class PostgresStore implements port.Store {
   };
 
   readonly transfers: port.TransferStore = {
+    identify: this.#call(transfers.identifyStore),
     read: this.#call(transfers.readRests),
     departIfIdle: this.#call(transfers.departRunIfIdle),
     departures: this.#call(transfers.listDepartures),

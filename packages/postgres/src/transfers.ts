@@ -28,12 +28,16 @@ const READ = readingCallOf<{ readonly runs: readonly TransferRef[] }>("read_rest
   p_run: ({ runs }) => binary.uuidArray(runs, (run) => run.runId),
 });
 
+const IDENTIFY = callOf<{ readonly storeId: string }>("identify_store", { p_store: ({ storeId }) => storeId });
+
 const DEPART = callOf<DepartParams & { readonly notify: boolean }>("depart_run", {
   p_namespace: ({ namespace }) => namespace,
   p_run: ({ runId }) => runId,
   p_epoch: ({ epoch }) => epoch,
   p_commit: ({ commit }) => commit,
   p_delivered: ({ delivered }) => delivered,
+  p_departure: ({ departureId }) => departureId,
+  p_target: ({ target }) => target,
   p_to: ({ to }) => to,
   p_error: ({ error }) => jsonBytes(error),
   p_notify: ({ notify }) => notify,
@@ -42,7 +46,7 @@ const DEPART = callOf<DepartParams & { readonly notify: boolean }>("depart_run",
 const LIST = queryOf<DeparturesParams>(
   "departures",
   (at) => `
-    select d.run_id, d.epoch, d.at, d.target, d.rest from ${at}.departures d
+    select d.run_id, d.epoch, d.at, d.target, d.shown, d.rest from ${at}.departures d
      where d.namespace = $namespace and d.run_id > $after and ($run::uuid is null or d.run_id = $run::uuid)
      order by d.run_id limit $limit`,
   {
@@ -90,6 +94,13 @@ export async function readRests(
   return rests;
 }
 
+export async function identifyStore(
+  server: Server,
+  params: { readonly storeId: string },
+): Promise<{ readonly storeId: string }> {
+  return { storeId: (await server.writeOne(IDENTIFY, params)).o_store as string };
+}
+
 export async function departRunIfIdle(server: Server, params: DepartParams): Promise<DepartOutcome> {
   const row = await server.writeOne(DEPART, { ...params, notify: server.notify });
   const outcome = row.o_outcome as DepartOutcome["outcome"];
@@ -102,7 +113,8 @@ export async function listDepartures(server: Server, params: DeparturesParams): 
     namespace: params.namespace,
     runId: row.run_id as string,
     epoch: row.epoch as number,
-    to: row.target as string,
+    target: row.target as string,
+    to: row.shown as string,
     at: row.at as number,
     rest: restIn(row.rest, row.at),
   }));

@@ -37,6 +37,7 @@ const OTHER_TABLES = [
   "worker_log",
   "rates",
   "departures",
+  "identity",
   "arrivals",
   "children",
   "debts",

@@ -125,6 +125,7 @@ const ROWS: { readonly [M in StoreMethod]: Row<M> } = {
   "retention.set": ["admin", "writes", own],
   "retention.read": ["reader", "reads", own],
   "retention.list": ["server", "reads", none],
+  "transfers.identify": ["admin", "writes", none],
   "transfers.read": ["admin", "reads", ({ runs }) => all(runs)],
   "transfers.departIfIdle": ["admin", "writes", own],
   "transfers.departures": ["admin", "reads", own],

@@ -37,7 +37,7 @@ import type { ApplicationDatabase, ApplicationTransactions } from "./transaction
 import { TransactionSteps } from "./transactions/transact.ts";
 import type { Transactions } from "./transactions/transactions.ts";
 import { arriveRun } from "./transfers/arrivals.ts";
-import { confirmDeparture, departRunIfIdle, listDepartures } from "./transfers/departures.ts";
+import { confirmDeparture, departRunIfIdle, identifyStore, listDepartures } from "./transfers/departures.ts";
 import { readRests } from "./transfers/rests.ts";
 import * as versions from "./versions.ts";
 import { addRates, askToDrain, forgetWorkers, readRates, readWorkerLog } from "./worker-log.ts";
@@ -157,6 +157,7 @@ export class SqliteStore implements port.Store {
   };
 
   readonly transfers: port.TransferStore = {
+    identify: this.#write(identifyStore),
     read: this.#read(readRests),
     departIfIdle: this.#write(departRunIfIdle),
     departures: this.#read(listDepartures),

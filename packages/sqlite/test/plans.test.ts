@@ -283,10 +283,12 @@ async function useTasks(store: Store): Promise<void> {
 /** Every method of conversations, and everything that a start, a commit and an end can do about them. */
 /** Runs leave, and come back. */
 async function transfer(store: Store): Promise<void> {
+  await store.transfers.identify({ storeId: RUN });
   const namespace = "default";
   const runs = await store.runs.list({ namespace, limit: 1_000 });
   for (const { runId, epoch, commit, delivered } of runs.filter(({ endedAt }) => endedAt === null)) {
-    const params = { namespace, runId, epoch, commit, delivered, to: "there", error: ERROR };
+    const place = { departureId: runId, target: "there/default", to: "there" };
+    const params = { namespace, runId, epoch, commit, delivered, ...place, error: ERROR };
     await store.transfers.departIfIdle(params);
   }
   const departures = await store.transfers.departures({ namespace, limit: 10 });

@@ -161,6 +161,7 @@ const CALLS: { readonly [M in StoreMethod]: ((store: Store, known: Known) => Pro
   "retention.set": (store) => store.retention.set({ namespace: ns, rules: {} }),
   "retention.read": (store) => store.retention.read({ namespace: ns }),
   "retention.list": null,
+  "transfers.identify": null,
   "transfers.read": (store, { held }) => store.transfers.read({ runs: [run(held)] }),
   "transfers.departIfIdle": (_, { t, parked }) => t.transfers.depart(parked.runId, { namespace: ns }),
   "transfers.departures": (store, { left }) =>

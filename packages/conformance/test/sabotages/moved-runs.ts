@@ -23,6 +23,21 @@ export const MOVED_RUNS: readonly Sabotage[] = [
     }),
   },
   {
+    it: "takes the departure of somebody else for a repetition",
+    noun: "departures",
+    breaks: (it) => ({
+      "transfers.departIfIdle": (params: DepartParams) => {
+        const departureId = it.state.departures.get(params.runId)?.departureId ?? params.departureId;
+        return it.transfers.departIfIdle({ ...params, departureId });
+      },
+    }),
+  },
+  {
+    it: "takes on every id that it is given",
+    noun: "departures",
+    breaks: () => ({ "transfers.identify": async (params: { readonly storeId: string }) => params }),
+  },
+  {
     it: "lets a run go without its children",
     noun: "departures",
     breaks: (it) => ({

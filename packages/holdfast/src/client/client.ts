@@ -152,7 +152,7 @@ export class Client {
     try {
       const start = startOf(this.#core, run, options, slot !== undefined, messages);
       outcome = requireRoom(run, await this.#core.starts.add({ start, holdBy: slot }));
-      return outcome.outcome === "exists" ? await existing(this.#core, outcome) : outcome;
+      return outcome.outcome === "created" ? outcome : await existing(this.#core, outcome);
     } finally {
       const created = outcome?.outcome === "created" ? outcome.run : undefined;
       const first = created && messages && firstMessages(created, messages);

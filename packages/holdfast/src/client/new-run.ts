@@ -185,8 +185,8 @@ export function requireStarted(core: ClientCore, { outcome, run }: StartOutcome,
       data: { id: run.id, runId: run.runId, workflow: run.workflow },
     });
   }
+  if (outcome !== "created" && run.status === "moved") throw runMoved(run.id, "another store");
   if (outcome === "exists") {
-    if (run.status === "moved") throw runMoved(run.id, "another store");
     throw new HoldfastError("run_already_exists", `Run "${run.id}" already exists and is ${run.status}.`, {
       data: { id: run.id, runId: run.runId, status: run.status },
     });

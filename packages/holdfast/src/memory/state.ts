@@ -117,7 +117,8 @@ export interface MemoryState {
   /** By namespace; none is empty. */
   readonly retention: Map<string, RetentionRules>;
   /** By run id: runs that have left, and are not known to have arrived. */
-  readonly departures: Map<string, Departure>;
+  readonly departures: Map<string, Departure & { readonly departureId: string }>;
+  storeId: string | undefined;
   /** By run id: what became of the last arrival of an open run. */
   readonly arrivals: Map<string, ArrivalNote>;
   leader: Leader | null;
@@ -167,6 +168,7 @@ export function emptyState(): MemoryState {
     schedules: new Map(),
     retention: new Map(),
     departures: new Map(),
+    storeId: undefined,
     arrivals: new Map(),
     leader: null,
     workerLog: [],

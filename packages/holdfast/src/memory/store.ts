@@ -166,6 +166,7 @@ export class MemoryStore implements port.Store {
 
   readonly transfers: port.TransferStore = {
     read: this.#effect("transfers.read", transfers.readRests),
+    identify: this.#effect("transfers.identify", transfers.identifyStore),
     departIfIdle: this.#effect("transfers.departIfIdle", transfers.departRunIfIdle),
     departures: this.#effect("transfers.departures", transfers.listDepartures),
     arrive: this.#effect("transfers.arrive", transfers.arriveRun),

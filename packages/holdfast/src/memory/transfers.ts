@@ -18,6 +18,14 @@ import { purgeRun } from "./runs/purges.ts";
 import { addTo, findRun, idKey, type MemoryState, noteQueue, type RunRecord, runIn, setAvailable } from "./state.ts";
 import { deleteTask, taskKey, tasksOfRun } from "./tasks/task-state.ts";
 
+export function identifyStore(
+  state: MemoryState,
+  { storeId }: { readonly storeId: string },
+): { readonly storeId: string } {
+  state.storeId ??= storeId;
+  return { storeId: state.storeId };
+}
+
 export function readRests(
   state: MemoryState,
   { runs }: { readonly runs: readonly TransferRef[] },
@@ -30,11 +38,12 @@ export function readRests(
 }
 
 export function departRunIfIdle(state: MemoryState, params: DepartParams, now: number): DepartOutcome {
-  const { namespace, runId, epoch, commit, delivered, to, error } = params;
+  const { namespace, runId, epoch, commit, delivered, departureId, target, to, error } = params;
   const row = runIn(state, namespace, runId);
   if (!row) return { outcome: "not_found" };
   const earlier = state.departures.get(runId);
-  if (earlier?.epoch === epoch + 1 && row.epoch === epoch + 1) return { outcome: "departed", rest: earlier.rest };
+  if (earlier?.epoch === epoch + 1 && row.epoch === epoch + 1 && earlier.departureId === departureId)
+    return { outcome: "departed", rest: earlier.rest };
   if (isClosed(row.status)) return { outcome: "changed" };
   const tasks = tasksOfRun(state, runId);
   if (row.heldBy !== null || tasks.some(({ heldBy }) => heldBy !== null)) return { outcome: "held" };
@@ -45,7 +54,7 @@ export function departRunIfIdle(state: MemoryState, params: DepartParams, now: n
   row.epoch += 1;
   for (const task of tasks) deleteTask(state, task);
   endRun(state, row, { status: "moved", output: null, error }, now);
-  state.departures.set(runId, { namespace, runId, epoch: row.epoch, to, at: now, rest });
+  state.departures.set(runId, { namespace, runId, epoch: row.epoch, departureId, target, to, at: now, rest });
   return { outcome: "departed", rest };
 }
 
@@ -54,7 +63,8 @@ export function listDepartures(state: MemoryState, params: DeparturesParams): De
   const found = [...state.departures.values()].filter(
     (one) => one.namespace === namespace && one.runId > after && (runId === undefined || one.runId === runId),
   );
-  return found.sort((a, b) => (a.runId < b.runId ? -1 : 1)).slice(0, limit);
+  found.sort((a, b) => (a.runId < b.runId ? -1 : 1));
+  return found.slice(0, limit).map(({ departureId: _departureId, ...departure }) => departure);
 }
 
 export function confirmDeparture(state: MemoryState, { namespace, runId, epoch }: TransferParams): void {

@@ -78,7 +78,7 @@ const GROUPS: { readonly [G in keyof StoreGroups]: Readonly<Record<keyof StoreGr
   payloads: { read: true, replaceIfUnchanged: true },
   schedules: { putIfRevision: true, due: true, read: true, decisions: true, list: true, remove: true },
   retention: { set: true, read: true, list: true },
-  transfers: { read: true, departIfIdle: true, departures: true, arrive: true, confirm: true },
+  transfers: { identify: true, read: true, departIfIdle: true, departures: true, arrive: true, confirm: true },
 };
 
 type Call = (params: unknown) => Promise<unknown>;

@@ -4,6 +4,12 @@ import type { ErrorRecord } from "../model/error-record.ts";
 import type { RunImage, RunRest, RunTie } from "../model/transfer.ts";
 
 export interface TransferStore {
+  /**
+   * Which store this is, for good: the first id that it was ever given. Atomic; a repetition, with whichever id, answers the same. A
+   * copy of a store answers as the original.
+   */
+  identify(params: { readonly storeId: string }): Promise<{ readonly storeId: string }>;
+
   /** What runs have besides row, history and messages; null for a run that does not exist. Read only. */
   read(params: { readonly runs: readonly TransferRef[] }): Promise<readonly (RunRest | null)[]>;
 
@@ -13,7 +19,8 @@ export interface TransferStore {
    * Preconditions, judged on the locked row: the run exists, otherwise `not_found`; nobody holds it or one of its tasks, otherwise
    * `held`; it is open and has this epoch, commit number and number of messages, otherwise `changed`: it must be read again;
    * nothing ties it to another run or to a lock, otherwise `tied`. Atomic.
-   * Idempotence key: (run, epoch). A repetition answers `departed`, with the same rest.
+   * Idempotence key: (run, epoch, departureId). A repetition answers `departed`, with the same rest, until `confirm`; another departure is
+   * `changed`: it does not decide where this one goes.
    */
   departIfIdle(params: DepartParams): Promise<DepartOutcome>;
 
@@ -46,7 +53,11 @@ export interface DepartParams extends TransferRef {
   readonly epoch: number;
   readonly commit: number;
   readonly delivered: number;
-  /** Where it goes, for `departures`. */
+  /** Made for this departure: whoever repeats the call repeats it. */
+  readonly departureId: string;
+  /** Where it goes, for `departures`: the store and the namespace, such that no other place has the same. */
+  readonly target: string;
+  /** The same for people. */
   readonly to: string;
   /** What the closed run says: `run_moved`. */
   readonly error: ErrorRecord;
@@ -67,6 +78,7 @@ export interface DeparturesParams {
 }
 
 export interface Departure extends TransferParams {
+  readonly target: string;
   readonly to: string;
   readonly at: number;
   readonly rest: RunRest;

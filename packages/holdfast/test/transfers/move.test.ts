@@ -51,8 +51,13 @@ describe("a run that has moved", () => {
     for (const call of ["pause", "resume", "cancel", "terminate", "retry"] as const)
       await expect(handle[call]()).rejects.toMatchObject(moved);
     await expect(handle.fork({ before: "pack" })).rejects.toMatchObject(moved);
-    const again = server.client.start(stores.effects.order, "x", { id: "a", ifClosed: "start" });
-    await expect(again).rejects.toMatchObject(moved);
+    for (const ifClosed of ["return", "start", "fail"] as const)
+      await expect(server.client.start(stores.effects.order, "x", { id: "a", ifClosed })).rejects.toMatchObject(moved);
+    await expect(
+      server.client.startMany([{ workflow: stores.effects.order, input: "x", options: { id: "a" } }]),
+    ).rejects.toMatchObject({
+      ...{ code: "start_many_incomplete", data: { outcomes: [{ outcome: "refused", id: "a", code: "run_moved" }] } },
+    });
     expect(await handle.status()).toBe("moved");
     expect((await server.client.list({ status: "moved" })).runs).toMatchObject([{ id: "a" }]);
     expect(await server.client.why("a")).toMatchObject({ reason: expect.stringMatching(/moved to another store/) });

@@ -96,6 +96,7 @@ const ABOUT: { readonly [M in StoreMethod]: ((namespace: string) => readonly unk
   "retention.set": own,
   "retention.read": own,
   "retention.list": "no namespace",
+  "transfers.identify": "no namespace",
   "transfers.read": runs,
   "transfers.departIfIdle": own,
   "transfers.departures": own,

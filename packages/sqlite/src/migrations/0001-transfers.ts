@@ -6,10 +6,18 @@ create table holdfast_departures (
   epoch     integer not null,
   at        integer not null,
   namespace text not null,
+  departure blob not null,
   target    text not null,
+  shown     text not null,
   rest      text not null
 ) strict, without rowid;
 create index holdfast_departures_namespace on holdfast_departures (namespace, run_id);
+
+-- Which store this is: one row, once somebody has asked.
+create table holdfast_identity (
+  only_one integer primary key check (only_one = 1),
+  store_id blob not null
+) strict;
 
 -- What became of the last arrival of an open run: refused is null if it has arrived.
 create table holdfast_arrivals (

@@ -21,25 +21,36 @@ import { leaveQueue } from "../tasks/task-state.ts";
 import { restOf, tasksOf } from "./rests.ts";
 
 const INSERT = `
-  insert into holdfast_departures (run_id, epoch, at, namespace, target, rest) values (?, ?, ?, ?, ?, ?)`;
-const BY_RUN_ID = "select epoch, rest from holdfast_departures where run_id = ?";
+  insert into holdfast_departures (run_id, epoch, at, namespace, departure, target, shown, rest)
+  values (?, ?, ?, ?, ?, ?, ?, ?)`;
+const BY_RUN_ID = "select epoch, departure, rest from holdfast_departures where run_id = ?";
 const LIST = `
-  select run_id as runId, epoch, at, target, rest from holdfast_departures
+  select run_id as runId, epoch, at, target, shown, rest from holdfast_departures
   where namespace = ? and run_id > ? order by run_id limit ?`;
 const ONE =
-  "select run_id as runId, epoch, at, target, rest from holdfast_departures where namespace = ? and run_id = ?";
+  "select run_id as runId, epoch, at, target, shown, rest from holdfast_departures where namespace = ? and run_id = ?";
 const DELETE = "delete from holdfast_departures where run_id = ? and namespace = ? and epoch = ?";
 const OWES_NO_MORE = "update holdfast_runs set ties = ties & ~? where run_id = ?";
 const DELETE_TASKS = "delete from holdfast_tasks where run_id = ?";
 
+const IDENTIFY = "insert into holdfast_identity (only_one, store_id) values (1, ?) on conflict do nothing";
+const IDENTITY = "select store_id as storeId from holdfast_identity";
+
+export function identifyStore({ sql }: Call, { storeId }: { readonly storeId: string }): { readonly storeId: string } {
+  sql.run(IDENTIFY, uuidBytes(storeId));
+  return { storeId: uuidText((sql.get<{ storeId: Uint8Array }>(IDENTITY) as { storeId: Uint8Array }).storeId) };
+}
+
 export function departRunIfIdle(call: Call, params: DepartParams): DepartOutcome {
-  const { namespace, epoch, commit, delivered, to, error } = params;
+  const { namespace, epoch, commit, delivered, target, to, error } = params;
+  const departure = uuidBytes(params.departureId);
   const row = stateOf(call, namespace, params.runId);
   if (!row) return { outcome: "not_found" };
   const { runId, runKey } = row;
   if (isClosedCode(row.status)) {
-    const earlier = call.sql.get<{ epoch: number; rest: string }>(BY_RUN_ID, runId);
+    const earlier = call.sql.get<{ epoch: number; departure: Uint8Array; rest: string }>(BY_RUN_ID, runId);
     if (earlier?.epoch !== epoch + 1 || row.epoch !== epoch + 1) return { outcome: "changed" };
+    if (uuidText(earlier.departure) !== uuidText(departure)) return { outcome: "changed" };
     return { outcome: "departed", rest: readRest(earlier.rest) };
   }
   const tasks = tasksOf(call, row);
@@ -54,7 +65,8 @@ export function departRunIfIdle(call: Call, params: DepartParams): DepartOutcome
   endRun(call, row, { status: "moved", output: null, error, lastEventAt: lastEventAt(call, runKey) });
   // A run that owes something is not purged.
   tie(call, row, TIES.owes);
-  call.sql.run(INSERT, runId, epoch + 1, call.now, namespace, to, JSON.stringify(restText(rest)));
+  const kept = JSON.stringify(restText(rest));
+  call.sql.run(INSERT, runId, epoch + 1, call.now, namespace, departure, target, to, kept);
   return { outcome: "departed", rest };
 }
 
@@ -63,15 +75,15 @@ export function listDepartures({ sql }: Call, params: DeparturesParams): Departu
   type Stored = Omit<Departure, "runId" | "rest" | "namespace" | "to"> & {
     readonly runId: Uint8Array;
     readonly rest: string;
-    readonly target: string;
+    readonly shown: string;
   };
   const behind = after === undefined ? new Uint8Array(new ArrayBuffer(1), 0, 0) : uuidBytes(after);
   const found =
     only === undefined
       ? sql.all<Stored>(LIST, namespace, behind, limit)
       : sql.all<Stored>(ONE, namespace, uuidBytes(only));
-  return found.map(({ runId, epoch, at, target, rest }) => {
-    return { namespace, runId: uuidText(runId), epoch, to: target, at, rest: readRest(rest) };
+  return found.map(({ runId, epoch, at, target, shown, rest }) => {
+    return { namespace, runId: uuidText(runId), epoch, target, to: shown, at, rest: readRest(rest) };
   });
 }
 

@@ -9,6 +9,12 @@ import { MOVED } from "../../transfer-calls.ts";
 export const departures: Suite = {
   noun: "departures",
   cases: {
+    "a store keeps the first id that it is given": async (t) => {
+      const storeId = t.newId();
+      expect(await t.store.transfers.identify({ storeId })).toEqual({ storeId });
+      expect(await t.store.transfers.identify({ storeId: t.newId() })).toEqual({ storeId });
+    },
+
     "a run that a worker holds stays": async (t) => {
       const { runId } = await t.held();
       const run = await t.run(runId);
@@ -44,6 +50,11 @@ export const departures: Suite = {
       const answer = await t.store.transfers.departIfIdle(params);
       expect(await t.store.transfers.departIfIdle(params)).toEqual(answer);
       expect(await t.transfers.depart(holder.runId)).toEqual({ outcome: "changed" });
+      const another = { ...params, departureId: t.newId() };
+      expect(await t.store.transfers.departIfIdle(another)).toEqual({ outcome: "changed" });
+      expect(await t.store.transfers.departIfIdle({ ...another, target: "other/default" })).toEqual({
+        outcome: "changed",
+      });
       await t.store.transfers.confirm({ namespace: "default", runId: holder.runId, epoch: 2 });
       expect(await t.store.transfers.departIfIdle(params)).toEqual({ outcome: "changed" });
     },
@@ -129,7 +140,15 @@ export const departures: Suite = {
       const list = (fields: object = {}) =>
         t.store.transfers.departures({ namespace: "default", limit: 10, ...fields });
       const all = runs.map((runId, i) => {
-        return { namespace: "default", runId, epoch: 1, to: "elsewhere", at: t.now, rest: rests[i] };
+        return {
+          namespace: "default",
+          runId,
+          epoch: 1,
+          target: "there/default",
+          to: "elsewhere",
+          at: t.now,
+          rest: rests[i],
+        };
       });
       expect(await list()).toEqual(all);
       expect(await list({ limit: 2 })).toEqual(all.slice(0, 2));

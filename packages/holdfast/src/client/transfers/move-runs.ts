@@ -8,6 +8,8 @@
  * V3. It arrives once. The target notes the arrival with the epoch of the departure, and keeps the note: a mover that was stopped for
  *     long, while another one has finished its work, may still come with the same run. A refusal is noted as well, and only then does
  *     the source take the run back, with a higher epoch.
+ *     Whoever else wants to take the same run along gets no answer as if it had left for him: a departure has an id of its own, and
+ *     goes to one store and namespace, which every store is known by (`identify`), not by its name.
  * V4. Nothing is remembered outside the stores: if the mover dies anywhere, the next `hf.move` to the same store finishes what it
  *     finds among the departures.
  */
@@ -94,10 +96,17 @@ function targetCore<C>(client: C, coreOf: (client: C) => ClientCore): ClientCore
 async function moveRuns(core: ClientCore, options: MoveOptions, target: ClientCore): Promise<TransferResult> {
   if (originalStore(core.ports.store) === originalStore(target.ports.store))
     throw invalidOption("move", "to", "is the store that the runs are in");
-  const move = new Move(core, target, options);
+  const from = await storeIdOf(core, core.newId());
+  const to = await storeIdOf(target, core.newId());
+  if (from === to) throw invalidOption("move", "to", "is the store that the runs are in, or a copy of it");
+  const move = new Move(core, target, options, `${to}/${target.namespace}`);
   await move.finishEarlier();
   await move.moveAll();
   return move.count.result;
+}
+
+async function storeIdOf(core: ClientCore, storeId: string): Promise<string> {
+  return (await core.call((store) => store.transfers.identify({ storeId }))).storeId;
 }
 
 /** As errors and `describe` name it. */
@@ -113,12 +122,15 @@ class Move {
   readonly #core: ClientCore;
   readonly #target: ClientCore;
   readonly #options: MoveOptions;
+  /** The store and the namespace that the runs go to, whatever they are called. */
+  readonly #place: string;
   readonly #to: string;
 
-  constructor(core: ClientCore, target: ClientCore, options: MoveOptions) {
+  constructor(core: ClientCore, target: ClientCore, options: MoveOptions, place: string) {
     this.#core = core;
     this.#target = target;
     this.#options = options;
+    this.#place = place;
     this.#to = targetName(target, core.namespace);
   }
 
@@ -137,7 +149,7 @@ class Move {
   async #finish(departure: Departure): Promise<void> {
     const read = await readRun(this.#core, departure.runId);
     if (!read) return;
-    if (departure.to === this.#to) await this.#deliver(imageOf(read, departure.rest, this.#target.namespace));
+    if (departure.target === this.#place) await this.#deliver(imageOf(read, departure.rest, this.#target.namespace));
     else this.count.skip(read.run, "moving_elsewhere");
   }
 
@@ -182,7 +194,8 @@ class Move {
     const error = withWho(toErrorRecord(runMoved(run.id, this.#to)), whoOf(this.#options));
     const data = { ...error.data, to: this.#to };
     const { namespace, runId, epoch, commit, delivered } = run;
-    const params = { namespace, runId, epoch, commit, delivered, to: this.#to, error: { ...error, data } };
+    const place = { departureId: this.#core.newId(), target: this.#place, to: this.#to };
+    const params = { namespace, runId, epoch, commit, delivered, ...place, error: { ...error, data } };
     const answer: DepartOutcome = await this.#core.untilNotBusy((store) => store.transfers.departIfIdle(params));
     if (answer.outcome === "not_found") return "over";
     if (answer.outcome === "tied" && answer.tie !== "owes") return this.#skip(row, `tied_${answer.tie}`);

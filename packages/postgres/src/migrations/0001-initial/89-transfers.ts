@@ -6,9 +6,23 @@ create table departures (
   epoch     int not null,
   at        bigint not null,
   namespace text collate "C" not null,
+  departure uuid not null,
   target    text not null,
+  shown     text not null,
   rest      text not null);
 create index departures_list on departures (namespace, run_id);
+
+-- Which store this is: one row, once somebody has asked.
+create table identity (only_one boolean primary key default true check (only_one), store_id uuid not null);
+
+create function identify_store(p_store uuid, out o_store uuid)
+language plpgsql volatile security definer set search_path from current as $$
+begin
+  select i.store_id into o_store from identity i;
+  if found then return; end if;
+  insert into identity (store_id) values (p_store) on conflict do nothing;
+  select i.store_id into o_store from identity i;
+end $$;
 
 -- What became of the last arrival of an open run: refused is null if it has arrived.
 create table arrivals (run_id uuid primary key, epoch int not null, refused text);
@@ -88,7 +102,7 @@ end $$;
 
 -- Nothing here waits: if another transaction has locked the run, its id or one of its tasks, it is busy.
 create function depart_run(
-  p_namespace text, p_run uuid, p_epoch int, p_commit int, p_delivered int, p_to text, p_error bytea, p_notify boolean,
+  p_namespace text, p_run uuid, p_epoch int, p_commit int, p_delivered int, p_departure uuid, p_target text, p_to text, p_error bytea, p_notify boolean,
   out o_outcome text, out o_tie text, out o_rest text, out o_at bigint, out o_hints text)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
@@ -103,7 +117,8 @@ begin
     return;
   end if;
   if r.ended_at is not null then
-    select d.rest, d.at into o_rest, o_at from departures d where d.run_id = p_run and d.epoch = p_epoch + 1 and r.epoch = p_epoch + 1;
+    select d.rest, d.at into o_rest, o_at from departures d where d.run_id = p_run and d.epoch = p_epoch + 1 and r.epoch = p_epoch + 1
+       and d.departure = p_departure;
     o_outcome := case when o_rest is null then 'changed' else 'departed' end;
     return;
   end if;
@@ -122,7 +137,8 @@ begin
   delete from open_ids o where o.namespace = r.namespace and o.id = r.id;
   update runs x set status = 'moved', epoch = x.epoch + 1, claim_id = null, alone = false, available_at = null, waiting_for = null,
       ended_at = end_time(x, o_at), error = p_error, compensation = null, owes = true where x.run_id = p_run;
-  insert into departures (run_id, epoch, at, namespace, target, rest) values (p_run, p_epoch + 1, o_at, p_namespace, p_to, o_rest);
+  insert into departures (run_id, epoch, at, namespace, departure, target, shown, rest)
+  values (p_run, p_epoch + 1, o_at, p_namespace, p_departure, p_target, p_to, o_rest);
   v_lines := hint_lines('e', array[r.namespace], array[p_run]) || give_places_back(v_run || p_run, v_seq || 0);
   o_hints := send_hints(v_lines, p_notify);
   o_outcome := 'departed';
