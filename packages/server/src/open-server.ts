@@ -176,6 +176,8 @@ function makeParts(options: ServerOptions, opened: OpenedClients) {
       routes: routes.add,
       contextValues: contextValuesOf,
       readMaxBytes: REQUEST_BYTES_MAX,
+      // A misspelled filter must not mean every run: unknown fields, and unknown names of enums, are refused.
+      jsonOptions: { ignoreUnknownFields: false },
       interceptors: [callTrace],
     }),
     isCall: (path) => routes.paths.has(path),

@@ -92,6 +92,10 @@ export function workflowActions(params: WorkflowServiceParams): Actions {
     async batchWorkflows(message, call) {
       const filter = filterOf(message);
       if (filter === undefined) throw refused("status_filter", "is a status that no run has");
+      const isEveryRun = Object.keys(filter).length === 0;
+      if (isEveryRun && !message.all && !message.dryRun)
+        throw refused("all", "is not set, and neither is a filter. Set it if every run of the namespace is meant");
+      if (!isEveryRun && message.all) throw refused("all", "is set beside a filter: choose one of them");
       const options = {
         ...who(call, message.reason),
         ...(message.dryRun ? { dryRun: true } : {}),

@@ -1298,6 +1298,13 @@ export declare type BatchWorkflowsRequest = Message<"holdfast.v1.BatchWorkflowsR
    * @generated from field: string batch_id = 9;
    */
   batchId: string;
+
+  /**
+   * Every run of the namespace is meant. Without it, a batch needs one filter at least, unless it is a dry run.
+   *
+   * @generated from field: bool all = 10;
+   */
+  all: boolean;
 };
 
 /**
