@@ -67,19 +67,18 @@ describe("an import", () => {
     await expect(client.import({ from: failing })).rejects.toMatchObject({ code: "file_failed", cause: broken });
   });
 
-  // biome-ignore lint/suspicious/noExplicitAny: a line is changed anywhere.
   const bad: readonly (readonly [string, (line: any) => void])[] = [
-    ["run.continuedAs that is the run itself", (line) => void (line.run.continuedAs = line.run.runId)],
-    ["run.continuedFrom that is the run itself", (line) => void (line.run.continuedFrom = line.run.runId)],
-    ["run.createdAt that is not a whole number", (line) => void (line.run.createdAt = -1)],
-    ["run.endedAt that is not a whole number", (line) => void (line.run.endedAt = 8.65e15)],
-    ["more than a day ahead", (line) => void (line.run.endedAt += 3 * 86_400_000)],
-    ["more than a day ahead", (line) => void (line.events[0][3] += 3 * 86_400_000)],
-    ["run.suspect that is neither", (line) => void (line.run.suspect = "no")],
-    ["run.waitingFor that is not a list", (line) => void (line.run.waitingFor = 7)],
-    ["messageId that is not a text", (line) => void (line.events[0][5] = { messageId: 7 })],
-    ["attempt that is not a number", (line) => void (line.events[0][5] = { attempt: "1" })],
-    ["error.name that is not a text", (line) => void (line.events[0][5] = { error: {} })],
+    ["run.continuedAs that is the run itself", (line) => Object.assign(line.run, { continuedAs: line.run.runId })],
+    ["run.continuedFrom that is the run itself", (line) => Object.assign(line.run, { continuedFrom: line.run.runId })],
+    ["run.createdAt that is not a whole number", (line) => Object.assign(line.run, { createdAt: -1 })],
+    ["run.endedAt that is not a whole number", (line) => Object.assign(line.run, { endedAt: 8.65e15 })],
+    ["more than a day ahead", (line) => Object.assign(line.run, { endedAt: line.run.endedAt + 3 * 86_400_000 })],
+    ["more than a day ahead", (line) => line.events[0].splice(3, 1, line.events[0][3] + 3 * 86_400_000)],
+    ["run.suspect that is neither", (line) => Object.assign(line.run, { suspect: "no" })],
+    ["run.waitingFor that is not a list", (line) => Object.assign(line.run, { waitingFor: 7 })],
+    ["messageId that is not a text", (line) => line.events[0].splice(5, 1, { messageId: 7 })],
+    ["attempt that is not a number", (line) => line.events[0].splice(5, 1, { attempt: "1" })],
+    ["error.name that is not a text", (line) => line.events[0].splice(5, 1, { error: {} })],
   ];
 
   test.each(bad)("refuses a line with %s", async (says, change) => {
