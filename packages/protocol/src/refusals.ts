@@ -115,6 +115,7 @@ export const REFUSALS: Readonly<Record<HoldfastCode, readonly [RpcCodeNumber, Er
   handler_not_found: [RpcCode.NotFound, ErrorCode.NOT_FOUND],
   run_continued: [RpcCode.FailedPrecondition, ErrorCode.PRECONDITION_FAILED],
   run_moved: [RpcCode.FailedPrecondition, ErrorCode.PRECONDITION_FAILED],
+  file_failed: [RpcCode.InvalidArgument, ErrorCode.INVALID_ARGUMENT],
   invalid_export: [RpcCode.InvalidArgument, ErrorCode.INVALID_ARGUMENT],
   query_failed: [RpcCode.FailedPrecondition, ErrorCode.PRECONDITION_FAILED],
   run_not_begun: [RpcCode.DeadlineExceeded, ErrorCode.TIMEOUT],

@@ -32,6 +32,13 @@ export const INPUT_CODES = {
     advice:
       "The line is data.line, from 1. Export again, or update Holdfast; an import that is repeated skips what is there.",
   },
+  file_failed: {
+    group: "validation",
+    caller: "fix_input",
+    kind: "BadRequest",
+    summary: "The file or the stream of an export or an import cannot be opened, read or written.",
+    advice: "The cause is the error of Node.js. Mend it and repeat the call: an import skips what is there.",
+  },
   invalid_duration: {
     group: "validation",
     caller: "fix_input",

@@ -48,11 +48,20 @@ class FileWriter implements LineWriter {
 }
 
 function streamWriter(to: Writable): LineWriter {
+  // Never taken off: a stream may report its error after the last call of the writer, and without a listener that ends the process.
+  to.on("error", () => {});
   return {
     write: (line) =>
       new Promise((resolve, reject) => {
-        if (to.destroyed) return reject(to.errored ?? new Error("the stream is closed"));
-        to.write(`${line}\n`, (error) => (error ? reject(error) : resolve()));
+        const closed = (): void => reject(to.errored ?? new Error("the stream is closed"));
+        if (to.destroyed || to.writableEnded) return closed();
+        // A stream that is destroyed without an error may never call back.
+        to.once("close", closed);
+        to.write(`${line}\n`, (error) => {
+          to.off("close", closed);
+          if (error) reject(error);
+          else resolve();
+        });
       }),
     finish: async () => {},
     giveUp: async () => {},
@@ -64,12 +73,30 @@ const LINE_FEED = 0x0a;
 /** A line is longer than `bytesMax`. */
 export class LineTooLong extends Error {}
 
+/** The source of the lines failed: `cause` says how. */
+export class SourceFailed extends Error {}
+
+async function* chunksOf(source: Readable): AsyncGenerator<unknown, void> {
+  const chunks = source[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const next = await chunks.next().catch((cause: unknown) => {
+        throw new SourceFailed("the source failed", { cause });
+      });
+      if (next.done) return;
+      yield next.value;
+    }
+  } finally {
+    await chunks.return?.();
+  }
+}
+
 /** The lines, as bytes, without their ends. The last one need not have an end. */
 export async function* readLines(from: string | Readable, bytesMax: number): AsyncGenerator<Buffer, void> {
   const source = typeof from === "string" ? createReadStream(from) : from;
   let parts: Buffer[] = [];
   let length = 0;
-  for await (const chunk of source) {
+  for await (const chunk of chunksOf(source)) {
     let rest = typeof chunk === "string" ? Buffer.from(chunk) : Buffer.from(chunk as Uint8Array);
     for (let end = rest.indexOf(LINE_FEED); end !== -1; end = rest.indexOf(LINE_FEED)) {
       parts.push(rest.subarray(0, end));

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { type Client, connect, silentLogger, workflow } from "holdfast";
 import { afterAll, expect, test } from "vitest";
-import { Cluster, type Process, type StoreHook, unavailable } from "../lab/harness.ts";
+import { Cluster, type Process, unavailable } from "../lab/harness.ts";
 import { TwoStores } from "./two-stores.ts";
 
 const IDS = ["a", "b"];
@@ -40,7 +40,10 @@ async function interleaved(n: number): Promise<number> {
   let moved: Promise<{ readonly runs: number }> | undefined;
   const { source, target } = stores.mover(async (_method, _params, next) => {
     made += 1;
-    if (made === n) await (moved = other.source.client.move({ to: other.target.client }));
+    if (made === n) {
+      moved = other.source.client.move({ to: other.target.client });
+      await moved;
+    }
     return next();
   });
   const first = await stores.until(source.client.move({ to: target.client }));

@@ -12,7 +12,7 @@ import {
 import type { Call } from "../database/call.ts";
 import { expiryCode, isClosedCode, statusCode, TIES, taskStatusCode } from "../database/codes.ts";
 import { blob, type SqlValue } from "../database/driver.ts";
-import { newUuidBytes, uuidBytes } from "../database/uuid.ts";
+import { newUuidBytes } from "../database/uuid.ts";
 import { insertLineage } from "../debts/debt-state.ts";
 import { appendEvent } from "../histories.ts";
 import { deleteRun } from "../runs/purges.ts";

@@ -34,7 +34,7 @@ const OWES_NO_MORE = "update holdfast_runs set ties = ties & ~? where run_id = ?
 const DELETE_TASKS = "delete from holdfast_tasks where run_id = ?";
 
 const IDENTIFY = "insert into holdfast_identity (only_one, store_id) values (1, ?) on conflict do nothing";
-const IDENTITY = "select store_id as storeId from holdfast_identity";
+const IDENTITY = "select store_id as storeId from holdfast_identity where only_one = 1";
 
 export function identifyStore({ sql }: Call, { storeId }: { readonly storeId: string }): { readonly storeId: string } {
   sql.run(IDENTIFY, uuidBytes(storeId));

@@ -7,6 +7,7 @@ import type { Message } from "../../model/message.ts";
 import { bytesOfText, bytesText, type RestText, restOfText, restText } from "../../model/rest-text.ts";
 import type { Run } from "../../model/run.ts";
 import type { RunImage } from "../../model/transfer.ts";
+import { eventMeta } from "./event-meta-checks.ts";
 import {
   array,
   attributes,
@@ -15,6 +16,7 @@ import {
   counter,
   errorRecord,
   Fault,
+  flag,
   id,
   maybe,
   name,
@@ -80,9 +82,20 @@ export type ExportLine =
   | { readonly type: "end"; readonly runs: number }
   | { readonly type: "run"; readonly image: RunImage };
 
-/** Throws a `Fault` for anything that `runLine` cannot have written. `namespace`: the run belongs to that one. */
-export function readLine(bytes: Uint8Array, namespace: string): ExportLine {
-  const line = record(parsed(bytes), "the line");
+/** The store that the lines are for: the runs belong to its namespace, and its time is `now`. */
+export interface Importing {
+  readonly namespace: string;
+  readonly now: number;
+}
+
+/** Clocks of two stores may differ by as much. */
+const AHEAD_MS_MAX = 86_400_000;
+
+/** Throws a `Fault` for anything that `runLine` cannot have written. */
+export function readLine(bytes: Uint8Array, to: Importing): ExportLine {
+  const given = parsed(bytes);
+  if (typeof given !== "object" || given === null || Array.isArray(given)) throw new Fault("is not an object");
+  const line = given as Readonly<Record<string, unknown>>;
   if ("holdfast" in line) {
     choice("export")(line["holdfast"], "holdfast");
     const format = counter(line["format"], "format");
@@ -93,7 +106,7 @@ export function readLine(bytes: Uint8Array, namespace: string): ExportLine {
     return { type: "header" };
   }
   if ("end" in line) return { type: "end", runs: counter(record(line["end"], "end")["runs"], "end.runs") };
-  return { type: "run", image: imageOf(line, namespace) };
+  return { type: "run", image: imageOf(line, to) };
 }
 
 function parsed(bytes: Uint8Array): unknown {
@@ -111,7 +124,7 @@ const lineage = object({
   depth: counter,
 });
 const forkedFrom = object({ runId: uuid, id });
-const isEvent = tuple(counter, choice(...EVENT_TYPES), maybe(text), time, maybe(base64), maybe(record));
+const isEvent = tuple(counter, choice(...EVENT_TYPES), maybe(text), time, maybe(base64), maybe(eventMeta));
 const isMessage = tuple(counter, text, text, text, time, base64);
 const isUpdate = tuple(counter, maybe(counter), maybe(base64));
 
@@ -132,10 +145,10 @@ const ROW: { readonly [K in string]: (value: unknown, what: string) => unknown }
     compensation: maybe(choice("compensated", "compensation_failed")),
   },
   ...{ continuedFrom: maybe(uuid), continuedAs: maybe(uuid), attributes, input: base64, output: maybe(base64) },
-  error: maybe(errorRecord),
+  ...{ error: maybe(errorRecord), suspect: flag, waitingFor: array(text) },
 };
 
-function imageOf(line: Readonly<Record<string, unknown>>, namespace: string): RunImage {
+function imageOf(line: Readonly<Record<string, unknown>>, { namespace, now }: Importing): RunImage {
   const row = record(line["run"], "run");
   for (const [field, check] of Object.entries(ROW)) check(row[field], `run.${field}`);
   const priority = row["priority"];
@@ -150,6 +163,9 @@ function imageOf(line: Readonly<Record<string, unknown>>, namespace: string): Ru
     messageOf(message as never, given.runId),
   );
   requireOrder(events, messages, given);
+  requirePast(events, messages, given, now);
+  if (given.continuedAs === given.runId) throw new Fault("has run.continuedAs that is the run itself");
+  if (given.continuedFrom === given.runId) throw new Fault("has run.continuedFrom that is the run itself");
   const updates = array(isUpdate)(record(line["rest"], "rest")["updates"], "rest.updates") as RestText["updates"];
   // Only what an ended run has: whatever else the line says, nothing of it can be executed.
   const run: Run = {
@@ -198,6 +214,14 @@ function eventOf([seq, type, op, at, payload, meta]: EventLine): HistoryEvent {
 
 function messageOf([number, kind, given, messageId, at, payload]: MessageLine, runId: string): Message {
   return { runId, number, kind: kind as Message["kind"], name: given, messageId, at, payload: bytesOfText(payload) };
+}
+
+/** What has happened lies in the past. */
+function requirePast(events: readonly HistoryEvent[], messages: readonly Message[], run: Run, now: number): void {
+  const { createdAt, startedAt, endedAt } = run;
+  const times = [createdAt, startedAt ?? 0, endedAt ?? 0, ...[...events, ...messages].map(({ at }) => at)];
+  const late = times.find((at) => at > now + AHEAD_MS_MAX);
+  if (late !== undefined) throw new Fault(`has the time ${late}, which is more than a day ahead`);
 }
 
 /** Events are numbered from 1 without gaps; messages in order, and no more than were delivered. */

@@ -11,7 +11,7 @@ import {
 import { shownValue } from "../../errors/shown-value.ts";
 import { CLOSED_STATUSES, isClosed, type RunStatus } from "../../model/run.ts";
 import type { RunImage } from "../../model/transfer.ts";
-import { LineTooLong, readLines, writeLines } from "../../system/line-files.ts";
+import { LineTooLong, type LineWriter, readLines, SourceFailed, writeLines } from "../../system/line-files.ts";
 import type { ClientCore } from "../client-core.ts";
 import type { ListFilter } from "../client-options.ts";
 import { LIST_FILTER, runFilter } from "../list-filter.ts";
@@ -56,7 +56,7 @@ export async function exportRuns(core: ClientCore, options: ExportOptions): Prom
   requireOptions(options, EXPORT_OPTIONS, "export");
   if (options.to === undefined) throw invalidOption("export", "to", "is missing: it is a path or a stream");
   const { now } = await core.call((store) => store.readClock());
-  const writer = writeLines(options.to, core.newId());
+  const writer = told(writeLines(options.to, core.newId()), options.to);
   const count = new TransferCount();
   try {
     await writer.write(headerLine(core.namespace, now));
@@ -77,6 +77,25 @@ export async function exportRuns(core: ClientCore, options: ExportOptions): Prom
     throw error;
   }
   return count.result;
+}
+
+/** What Node.js says about the file or the stream becomes an error with a code. */
+function told(writer: LineWriter, to: ExportOptions["to"]): LineWriter {
+  const failed = (cause: unknown): never => {
+    throw fileFailed("export", to, "written", cause);
+  };
+  return {
+    write: (line) => writer.write(line).catch(failed),
+    finish: () => writer.finish().catch(failed),
+    giveUp: () => writer.giveUp().catch(() => {}),
+  };
+}
+
+function fileFailed(call: string, at: unknown, verb: string, cause: unknown): HoldfastError {
+  const what = typeof at === "string" ? `the file ${at}` : "the stream";
+  const reason = cause instanceof Error ? cause.message : shownValue(cause);
+  const data = typeof at === "string" ? { path: at } : {};
+  return new HoldfastError("file_failed", `${call}: ${what} cannot be ${verb}: ${reason}.`, { data, cause });
 }
 
 async function* finished(core: ClientCore, given: ListFilter): AsyncGenerator<string, void> {
@@ -112,6 +131,7 @@ async function imageIn(core: ClientCore, runId: string): Promise<RunImage | unde
 export async function importRuns(core: ClientCore, options: ImportOptions): Promise<TransferResult> {
   requireOptions(options, IMPORT_OPTIONS, "import");
   if (options.from === undefined) throw invalidOption("import", "from", "is missing: it is a path or a stream");
+  const { now } = await core.call((store) => store.readClock());
   const count = new TransferCount();
   let line = 0;
   let read = 0;
@@ -120,7 +140,7 @@ export async function importRuns(core: ClientCore, options: ImportOptions): Prom
     for await (const bytes of readLines(options.from, LINE_BYTES_MAX)) {
       line += 1;
       if (end !== undefined) throw new Fault("follows the end of the export");
-      const entry = readLine(bytes, core.namespace);
+      const entry = readLine(bytes, { namespace: core.namespace, now });
       requireFirst(entry, line);
       if (entry.type === "end") end = entry.runs;
       if (entry.type !== "run") continue;
@@ -131,6 +151,7 @@ export async function importRuns(core: ClientCore, options: ImportOptions): Prom
     if (end === undefined) throw new Fault("is missing: the file was cut off before its end");
     if (end !== read) throw new Fault(`says that there are ${end} runs, but there are ${read}`);
   } catch (error) {
+    if (error instanceof SourceFailed) throw fileFailed("import", options.from, "read", error.cause);
     throw invalidExport(error, line);
   }
   return count.result;

@@ -14,7 +14,11 @@ const COUNT_MAX = 2 ** 31 - 1;
 const TIME_MAX = 8.64e15;
 
 export const counter: Check<number> = (value, what) => whole(value, what, 0, COUNT_MAX);
-export const time: Check<number> = (value, what) => whole(value, what, -TIME_MAX, TIME_MAX);
+export const time: Check<number> = (value, what) => whole(value, what, 0, TIME_MAX);
+export const flag: Check<boolean> = (value, what) => {
+  if (typeof value === "boolean") return value;
+  throw new Fault(`has ${what} that is neither true nor false`);
+};
 
 function whole(value: unknown, what: string, min: number, max: number): number {
   if (Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max) return value as number;

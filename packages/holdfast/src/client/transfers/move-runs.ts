@@ -23,6 +23,7 @@ import {
   optionsOf,
   requireOptions,
 } from "../../errors/option-checks.ts";
+import { schemeOf } from "../../errors/shown-url.ts";
 import { shownValue } from "../../errors/shown-value.ts";
 import { whoOf } from "../../model/operator-notes.ts";
 import { isClosed, OPEN_STATUSES, type RunRow } from "../../model/run.ts";
@@ -75,6 +76,12 @@ export async function withTarget<C extends { close(): Promise<void> }>(
   const { to } = options;
   if (to === undefined) throw invalidOption("move", "to", "is missing: it is a URL or a client");
   if (typeof to !== "string") return moveRuns(core, options, targetCore(to, coreOf));
+  if (schemeOf(to) === "memory")
+    throw invalidOption(
+      "move",
+      "to",
+      "is a store in memory, which is gone after the call; pass a client that keeps it open",
+    );
   const { connectTo } = core.ports;
   if (!connectTo) throw invalidOption("move", "to", "is a URL, and this client opens no other stores; pass a client");
   const opened = (await connectTo(to)) as C;

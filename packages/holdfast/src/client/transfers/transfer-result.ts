@@ -12,7 +12,7 @@ export interface SkippedTransfer {
 
 /** What an export, an import or a move has done. */
 export interface TransferResult {
-  /** How many runs were written. */
+  /** How many runs this call has written. Of two moves to the same store at once, both may count a run that one of them has begun to move and the other one has finished. */
   readonly runs: number;
   /** Those that were left out: the first 1,000. */
   readonly skipped: readonly SkippedTransfer[];
@@ -27,10 +27,15 @@ export class TransferCount {
   runs = 0;
   #skippedCount = 0;
   readonly #skipped: SkippedTransfer[] = [];
+  /** Of those that are named. */
+  readonly #runIds = new Set<string>();
 
   skip({ runId, id }: { readonly runId: string; readonly id: string }, code: string): void {
+    if (this.#runIds.has(runId)) return;
     this.#skippedCount += 1;
-    if (this.#skipped.length < SKIPPED_MAX) this.#skipped.push({ runId, id, code });
+    if (this.#skipped.length >= SKIPPED_MAX) return;
+    this.#runIds.add(runId);
+    this.#skipped.push({ runId, id, code });
   }
 
   get result(): TransferResult {
