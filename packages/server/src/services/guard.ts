@@ -5,7 +5,7 @@
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import { ConnectError, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
 import { ErrorDetailSchema, RpcCode, toRefusal } from "@holdfast/protocol";
-import { HoldfastError, isHoldfastError, type Logger } from "holdfast/adapter";
+import { HoldfastError, isHoldfastError, type Logger, valueFault } from "holdfast/adapter";
 import type { AuditLog } from "../access/audit-log.ts";
 import type { Authenticator } from "../access/authenticator.ts";
 import { type NamespaceRules, requireNamespaceName } from "../access/namespace-rules.ts";
@@ -124,6 +124,7 @@ export class Guard {
     try {
       if (permission.role !== null) {
         principal = await this.principalOf(context);
+        requireReadable(message);
         namespace = await this.#admit(permission, method, message as Named, principal);
       }
       return await perform(principal, namespace);
@@ -213,6 +214,23 @@ export class Guard {
       refusal.metadata.set("retry-after", String(Math.ceil(Number(detail.retryAfterMs) / 1_000)));
     return refusal;
   }
+}
+
+/** The texts and the maps of texts of a request, and the token of its page: what stores compare and keep as text. */
+function requireReadable(message: object): void {
+  for (const [field, value] of Object.entries(message)) {
+    const texts = typeof value === "string" ? [value] : isTexts(field, value) ? Object.entries(value).flat() : [];
+    for (const text of texts) {
+      const fault = typeof text === "string" ? valueFault(text) : undefined;
+      if (fault === undefined) continue;
+      throw new HoldfastError("invalid_argument", `${field} ${fault}.`, { data: { argument: field } });
+    }
+  }
+}
+
+function isTexts(field: string, value: unknown): value is object {
+  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return false;
+  return Array.isArray(value) || field === "page" || !("$typeName" in value);
 }
 
 function subjectOf({ runId, externalId, scheduleId, workerId, id, namespace }: Named): string {
