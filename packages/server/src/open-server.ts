@@ -16,6 +16,7 @@ import {
 import { HoldfastError, type OpenedClients, openClients } from "holdfast/adapter";
 import { AuditLog } from "./access/audit-log.ts";
 import { Authenticator } from "./access/authenticator.ts";
+import { FailedLogins } from "./access/failed-logins.ts";
 import { NamespaceRules } from "./access/namespace-rules.ts";
 import { PERMISSIONS } from "./access/permissions.ts";
 import { DEFAULT_RATES, RateLimits } from "./access/rate-limits.ts";
@@ -169,7 +170,7 @@ function makeParts(options: ServerOptions, opened: OpenedClients) {
   const sessions = new StoreService({ ...opened.opened, clock, random, log, limits: options.sessions?.limits ?? {} });
   counts.sessions = () => sessions.sessions;
   const routes = routesOf(guard, shared, running);
-  const webhooks = new Webhooks({ namespaces, limits, clients, audit, log });
+  const webhooks = new Webhooks({ namespaces, limits, failed: new FailedLogins(clock), clients, audit, log });
   const requests = new Requests({
     clock,
     rules: browserRules(options.host ?? "127.0.0.1", !methods.includes("none"), options.hosts ?? []),
