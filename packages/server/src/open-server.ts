@@ -29,7 +29,8 @@ import { openApi } from "./port/open-api.ts";
 import { contextValuesOf } from "./port/request-facts.ts";
 import { Requests } from "./port/requests.ts";
 import { ServerCounts } from "./port/server-counts.ts";
-import { authMethods, checkServerOptions, PORT_DEFAULT, type ServerOptions } from "./server-options.ts";
+import { authMethods, cannotListen, checkServerOptions } from "./server-option-checks.ts";
+import { PORT_DEFAULT, type ServerOptions } from "./server-options.ts";
 import { adminService } from "./services/admin-service.ts";
 import { Guard } from "./services/guard.ts";
 import { healthService } from "./services/health.ts";
@@ -103,7 +104,7 @@ async function serve(options: ServerOptions, opened: OpenedClients): Promise<Ser
   const listening = Listener.open({ host, port, tls: secure, clock, log, counts, handler, ...patience });
   const listener = await listening.catch(async (error: unknown) => {
     await duties?.stop();
-    throw error;
+    throw cannotListen(error, host, port);
   });
   const shownHost = host.includes(":") ? `[${host}]` : host;
   let closing: Promise<void> | undefined;

@@ -66,8 +66,8 @@ export class Webhooks {
     const [namespace, name] = [decode(encodedNamespace), decode(encodedName)];
     const { namespaces, limits } = this.#params;
     const body = await bodyOf(request);
-    const { settings } = (isNamespaceName(namespace) && (await namespaces.read(namespace))) || { settings: {} };
-    const { webhooks = {}, requiresEncryption = false } = settings;
+    const row = isNamespaceName(namespace) ? await namespaces.read(namespace) : null;
+    const { webhooks = {}, requiresEncryption = false } = row?.settings ?? {};
     const webhook = Object.hasOwn(webhooks, name) ? webhooks[name] : undefined;
     // The same answer for a webhook that does not exist: nobody learns names by trying.
     if (!webhook || !isSigned(body, `${request.headers["x-holdfast-signature"] ?? ""}`, webhook.secret))

@@ -193,6 +193,26 @@ describe("JWTs of an issuer", () => {
   });
 });
 
+test.each([
+  [500, "{}"],
+  [200, "<html>"],
+  [200, "{}"],
+])("an issuer that answers %i with %s is an outage, and no wrong token", async (status, body) => {
+  const jwks = http.createServer((_, response) => response.writeHead(status).end(body));
+  await new Promise<void>((resolve) => jwks.listen(0, "127.0.0.1", resolve));
+  const issuer = `http://127.0.0.1:${(jwks.address() as AddressInfo).port}`;
+  try {
+    t = await serverUnderTest({ auth: "jwt", jwt: { issuer, audience: "holdfast" } });
+    const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+    const claims = new SignJWT({}).setProtectedHeader({ alg: "ES256", kid: "1" }).setIssuer(issuer);
+    const token = await claims.setAudience("holdfast").setSubject("ann").setExpirationTime("1h").sign(privateKey);
+    const service = createClient(WorkflowService, t.transport({ token }));
+    for (let i = 0; i < 21; i++) await expect(service.listWorkflows({})).rejects.toThrow("[unavailable]");
+  } finally {
+    jwks.close();
+  }
+});
+
 describe("an address that others can reach", () => {
   const open = (options: object) =>
     openServer({ url: "memory:", port: 0, logger: silent, host: "0.0.0.0", ...options });
