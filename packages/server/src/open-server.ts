@@ -46,8 +46,11 @@ import { StoreService } from "./store-service/store-service.ts";
 import { VERSION } from "./store-service/version.ts";
 import { Webhooks } from "./webhooks.ts";
 
-/** Requests of calls; a payload has its own, smaller limit. */
-const REQUEST_BYTES_MAX = 8 * 1024 * 1024;
+/**
+ * How requests of calls are read; a payload has its own, smaller limit. A misspelled filter must not mean every run: unknown
+ * fields, and unknown names of enums, are refused.
+ */
+const READING = { readMaxBytes: 8 * 1024 * 1024, jsonOptions: { ignoreUnknownFields: false } };
 /** Calls that are being answered have this long when the server closes. */
 const CALLS_MS_MAX = 10_000;
 const OWN_SERVICES = [WorkflowService, WorkflowScheduleService, WorkerService, AdminService, NamespaceService];
@@ -178,9 +181,7 @@ function makeParts(options: ServerOptions, opened: OpenedClients) {
     services: connectNodeAdapter({
       routes: routes.add,
       contextValues: contextValuesOf,
-      readMaxBytes: REQUEST_BYTES_MAX,
-      // A misspelled filter must not mean every run: unknown fields, and unknown names of enums, are refused.
-      jsonOptions: { ignoreUnknownFields: false },
+      ...READING,
       interceptors: [callTrace],
     }),
     isCall: (path) => routes.paths.has(path),

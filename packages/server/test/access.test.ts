@@ -73,6 +73,14 @@ describe("API keys", () => {
   });
 });
 
+test("the audit event of a new key names its id and its role", async () => {
+  t = await serverUnderTest({ auth: "keys" });
+  const admin = createClient(AdminService, t.transport({ token: await adminToken() }));
+  const { info } = await admin.createToken({ namespace: "shop", role: Role.WRITER, name: "ci" });
+  const { events } = await admin.listAuditEvents({ namespace: "shop" });
+  expect(events).toMatchObject([{ action: "CreateToken", outcome: "ok", subject: `${info?.id} (writer)` }]);
+});
+
 test("operator actions and refused logins are in the audit log, payloads are not", async () => {
   t = await serverUnderTest({ auth: "keys" });
   const token = await adminToken();
