@@ -3,7 +3,7 @@ import { createSecureContext } from "node:tls";
 import {
   checkedLater,
   checkOptions,
-  HoldfastError,
+  type HoldfastError,
   invalidOption,
   isBoolean,
   isFunction,
