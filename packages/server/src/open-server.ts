@@ -50,7 +50,11 @@ import { Webhooks } from "./webhooks.ts";
  * How requests of calls are read; a payload has its own, smaller limit. A misspelled filter must not mean every run: unknown
  * fields, and unknown names of enums, are refused.
  */
-const READING = { readMaxBytes: 8 * 1024 * 1024, jsonOptions: { ignoreUnknownFields: false } };
+const READING = {
+  readMaxBytes: 8 * 1024 * 1024,
+  jsonOptions: { ignoreUnknownFields: false },
+  interceptors: [callTrace],
+};
 /** Calls that are being answered have this long when the server closes. */
 const CALLS_MS_MAX = 10_000;
 const OWN_SERVICES = [WorkflowService, WorkflowScheduleService, WorkerService, AdminService, NamespaceService];
@@ -182,7 +186,6 @@ function makeParts(options: ServerOptions, opened: OpenedClients) {
       routes: routes.add,
       contextValues: contextValuesOf,
       ...READING,
-      interceptors: [callTrace],
     }),
     isCall: (path) => routes.paths.has(path),
     isStream: (path) => routes.streams.has(path),
