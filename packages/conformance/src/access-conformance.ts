@@ -141,6 +141,31 @@ export const ACCESS_CASES: Readonly<Record<string, AccessCase>> = {
     expect(next.map(({ subject }) => subject)).toEqual(["run 1"]);
   },
 
+  "texts of any script are kept whole, and those that no store can keep are refused": async ({ access }) => {
+    const odd = "a\tb\n\u0001\u007f%00 \\u0000 '; -- 𝄞 ﷽ \u202e";
+    await access.addAudit({ events: [{ ...event(1), subject: odd, actor: odd }] });
+    await access.addKey({ ...KEY, name: odd });
+    const settings = { webhooks: { paid: { workflow: odd, secret: "a\u0000b\ud800".padEnd(16, "s") } } };
+    await access.createNamespace({ name: "shop", displayName: odd, description: odd });
+    await access.changeNamespace({ name: "shop", settings });
+    for (const bad of ["a\u0000b", "\ud800", "x\udc00y"]) {
+      const refused = { code: "store_refused" };
+      await expect(access.addAudit({ events: [event(2), { ...event(3), subject: bad }] })).rejects.toMatchObject(
+        refused,
+      );
+      await expect(access.addKey({ ...KEY, id: "k2", name: bad })).rejects.toMatchObject(refused);
+      const named = { name: bad, displayName: "", description: "" };
+      await expect(access.createNamespace(named)).rejects.toMatchObject(refused);
+      await expect(access.changeNamespace({ name: "shop", description: bad })).rejects.toMatchObject(refused);
+      await expect(access.readNamespace({ name: bad })).rejects.toMatchObject(refused);
+      await expect(access.readKey({ id: bad })).rejects.toMatchObject(refused);
+    }
+    const events = await access.listAudit({ namespace: null, before: null, limit: 10 });
+    expect(events).toMatchObject([{ subject: odd, actor: odd }]);
+    expect(await access.listKeys({ namespace: null })).toMatchObject([{ id: "k1", name: odd }]);
+    expect(await access.listNamespaces({ after: null, limit: 10 })).toMatchObject([{ description: odd, settings }]);
+  },
+
   "audit events are forgotten after ninety days, no earlier": async ({ access, setClock }) => {
     await access.addAudit({ events: [event(1), event(2)] });
     await setClock(NOON + 1);

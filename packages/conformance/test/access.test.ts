@@ -53,6 +53,12 @@ const SABOTAGES: Readonly<Record<string, (it: AccessStore, clock: SettableClock)
   "shows the audit events of other namespaces": (it) => ({
     listAudit: (params) => it.listAudit({ ...params, namespace: null }),
   }),
+  "cuts texts at a NUL": (it) => ({
+    addAudit: ({ events }) =>
+      it.addAudit({
+        events: events.map((event) => ({ ...event, subject: event.subject.split("\u0000")[0] as string })),
+      }),
+  }),
   "forgets no audit events": () => ({ forgetAudit: async () => ({ more: false }) }),
   "starts every page of audit events at the newest": (it) => ({
     listAudit: (params) => it.listAudit({ ...params, before: null }),

@@ -6,11 +6,19 @@ export { clientInTransaction } from "./client/in-transaction.ts";
 export { isErrorCode } from "./errors/codes.ts";
 export { HoldfastError, type HoldfastErrorOptions, isHoldfastError } from "./errors/holdfast-error.ts";
 export {
+  checkedLater,
   checkOptions,
   invalidOption,
+  isBoolean,
+  isFunction,
+  isText,
+  listOf,
   type OptionCheck,
   type OptionChecks,
   objectWith,
+  oneOf,
+  optionsOf,
+  wholeNumber,
 } from "./errors/option-checks.ts";
 export {
   hasCredentials,
@@ -115,6 +123,7 @@ export {
 } from "./model/ids.ts";
 export { type LockRequest, lockMessageId, type NewLock } from "./model/lock.ts";
 export { isOrder, isResult, isTaskResult, type Message, type MessageKind, type ReplyAddress } from "./model/message.ts";
+export { valueFault } from "./model/names.ts";
 export { nearestName } from "./model/nearest-name.ts";
 export { parkNote, resumeNote, senderOf, type Who } from "./model/operator-notes.ts";
 export { BY_A_PERSON, type ParkedBy, withParker } from "./model/parked-by.ts";
@@ -242,6 +251,7 @@ export type {
   TlsOptions,
 } from "./ports/open-store.ts";
 export type { Random } from "./ports/random.ts";
+export { storableOnly } from "./ports/storable-texts.ts";
 export type {
   AddRatesParams,
   AddSegmentsParams,

@@ -12,6 +12,7 @@ import {
   type NewAccessKey,
   type NewAuditEvent,
   type NewNamespace,
+  storableOnly,
 } from "holdfast/adapter";
 import type { Row } from "./database/driver.ts";
 import type { Server } from "./database/server.ts";
@@ -107,7 +108,7 @@ export function postgresAccess(server: Server): AccessStore {
     const { now, ...read } = row;
     return { key: read as unknown as AccessKeyRow, now: now as number };
   };
-  return {
+  return storableOnly({
     async createNamespace(params) {
       const { o_created: created } = await server.writeOne(CREATE_TENANT, params);
       return { created: created as boolean, row: (await tenant(params.name)) as NamespaceRow };
@@ -138,7 +139,7 @@ export function postgresAccess(server: Server): AccessStore {
     async forgetAudit(params) {
       return { more: (await server.writeOne(FORGET_AUDIT, params)).o_more as boolean };
     },
-  };
+  });
 }
 
 function tenantOf({ settings, ...row }: Row): NamespaceRow {

@@ -157,11 +157,12 @@ export function toRefusal(error: unknown): Refusal {
   if (!isHoldfastError(error)) return internal();
   const [code, detailCode] = REFUSALS[error.code] ?? [RpcCode.Internal, ErrorCode.INTERNAL];
   if (HIDDEN.has(code)) return internal(error.code);
+  const message = shownMessage(error);
   const [subject, subjectId] = subjectOf(error);
   const retryAfterMs = error.data["retryAfterMs"];
   const detail = create(ErrorDetailSchema, {
     code: detailCode,
-    message: error.message,
+    message,
     nonRetryable:
       code !== RpcCode.Unavailable && code !== RpcCode.ResourceExhausted && code !== RpcCode.DeadlineExceeded,
     retryAfterMs: typeof retryAfterMs === "number" ? BigInt(Math.ceil(retryAfterMs)) : 0n,
@@ -169,7 +170,20 @@ export function toRefusal(error: unknown): Refusal {
     subjectId,
     metadata: { code: error.code, kind: error.kind },
   });
-  return { code, message: error.message, detail };
+  return { code, message, detail };
+}
+
+/** Instead of what a store says of itself: its address, its file, its statements. */
+const STORE_MESSAGES: Readonly<Record<string, string>> = {
+  store_unavailable: "The store of the server does not answer. Nothing has happened: repeat the call.",
+  store_outcome_unknown:
+    "The store of the server has not answered: the call may have happened or not. Repeat it unchanged.",
+  store_refused: "The store of the server cannot keep this data; the log of the server has the details.",
+};
+
+function shownMessage({ code, message, data }: HoldfastError): string {
+  const isOfStore = "where" in data || "file" in data;
+  return (isOfStore ? STORE_MESSAGES[code] : undefined) ?? message;
 }
 
 function internal(code = "invariant_broken"): Refusal {

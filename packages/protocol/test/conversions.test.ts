@@ -153,3 +153,12 @@ test("the id of a step is that of its run and its op", () => {
   expect(readStepId(stepId("r", "receive:paid#2"))).toEqual({ runId: "r", op: "receive:paid#2" });
   expect(readStepId("nonsense")).toBeUndefined();
 });
+
+test("what a store says of itself is told to nobody", () => {
+  const data = { where: "db.example:5432", call: "create_runs", sqlState: "22021" };
+  const message = "PostgreSQL at db.example:5432, create_runs: the data was refused: invalid byte sequence";
+  for (const code of ["store_refused", "store_unavailable", "store_outcome_unknown"] as const) {
+    const refusal = toRefusal(new HoldfastError(code, message, { data }));
+    expect(`${refusal.message} ${refusal.detail.message}`).not.toMatch(/PostgreSQL|example|byte/);
+  }
+});

@@ -16,6 +16,7 @@ import {
 import { HoldfastError, type OpenedClients, openClients } from "holdfast/adapter";
 import { AuditLog } from "./access/audit-log.ts";
 import { Authenticator } from "./access/authenticator.ts";
+import { FailedLogins } from "./access/failed-logins.ts";
 import { NamespaceRules } from "./access/namespace-rules.ts";
 import { PERMISSIONS } from "./access/permissions.ts";
 import { DEFAULT_RATES, RateLimits } from "./access/rate-limits.ts";
@@ -28,7 +29,8 @@ import { openApi } from "./port/open-api.ts";
 import { contextValuesOf } from "./port/request-facts.ts";
 import { Requests } from "./port/requests.ts";
 import { ServerCounts } from "./port/server-counts.ts";
-import { authMethods, checkServerOptions, PORT_DEFAULT, type ServerOptions } from "./server-options.ts";
+import { authMethods, cannotListen, checkServerOptions } from "./server-option-checks.ts";
+import { PORT_DEFAULT, type ServerOptions } from "./server-options.ts";
 import { adminService } from "./services/admin-service.ts";
 import { Guard } from "./services/guard.ts";
 import { healthService } from "./services/health.ts";
@@ -44,8 +46,15 @@ import { StoreService } from "./store-service/store-service.ts";
 import { VERSION as version } from "./store-service/version.ts";
 import { Webhooks } from "./webhooks.ts";
 
-/** Requests of calls; a payload has its own, smaller limit. */
-const REQUEST_BYTES_MAX = 8 * 1024 * 1024;
+/**
+ * How requests of calls are read; a payload has its own, smaller limit. A misspelled filter must not mean every run: unknown
+ * fields, and unknown names of enums, are refused.
+ */
+const READING = {
+  readMaxBytes: 8 * 1024 * 1024,
+  jsonOptions: { ignoreUnknownFields: false },
+  interceptors: [callTrace],
+};
 /** Calls that are being answered have this long when the server closes. */
 const CALLS_MS_MAX = 10_000;
 const OWN_SERVICES = [WorkflowService, WorkflowScheduleService, WorkerService, AdminService, NamespaceService];
@@ -102,7 +111,7 @@ async function serve(options: ServerOptions, opened: OpenedClients): Promise<Ser
   const listening = Listener.open({ host, port, tls: secure, clock, log, counts, handler, ...patience });
   const listener = await listening.catch(async (error: unknown) => {
     await duties?.stop();
-    throw error;
+    throw cannotListen(error, host, port);
   });
   const shownHost = host.includes(":") ? `[${host}]` : host;
   let closing: Promise<void> | undefined;
@@ -168,17 +177,14 @@ function makeParts(options: ServerOptions, opened: OpenedClients) {
   const sessions = new StoreService({ ...opened.opened, clock, random, log, limits: options.sessions?.limits ?? {} });
   counts.sessions = () => sessions.sessions;
   const routes = routesOf(guard, shared, running);
-  const webhooks = new Webhooks({ namespaces, limits, clients, audit, log });
+  const webhooks = new Webhooks({ namespaces, limits, failed: new FailedLogins(clock), clients, audit, log });
   const requests = new Requests({
     clock,
     rules: browserRules(options.host ?? "127.0.0.1", !methods.includes("none"), options.hosts ?? []),
     services: connectNodeAdapter({
       routes: routes.add,
       contextValues: contextValuesOf,
-      readMaxBytes: REQUEST_BYTES_MAX,
-      // A misspelled filter must not mean every run: unknown fields, and unknown names of enums, are refused.
-      jsonOptions: { ignoreUnknownFields: false },
-      interceptors: [callTrace],
+      ...READING,
     }),
     isCall: (path) => routes.paths.has(path),
     isStream: (path) => routes.streams.has(path),

@@ -1,5 +1,5 @@
 import type { ConnectOptions } from "holdfast";
-import { HoldfastError, type Logger, type OpenedClients, type StoreAdapter, type StoreOptions } from "holdfast/adapter";
+import type { Logger, OpenedClients, StoreAdapter, StoreOptions } from "holdfast/adapter";
 import type { AuthMethod } from "./access/authenticator.ts";
 import type { CertificateOptions } from "./access/certificates.ts";
 import type { JwtOptions } from "./access/json-web-tokens.ts";
@@ -110,34 +110,3 @@ export interface ServerOptions extends Omit<StoreOptions, "tls" | "token"> {
 }
 
 export const PORT_DEFAULT = 7433;
-const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1|\[::1\])$/;
-
-export function authMethods({ auth = "none" }: ServerOptions): readonly AuthMethod[] {
-  return typeof auth === "string" ? [auth] : auth;
-}
-
-/** Refuses what would open a store to everybody by accident. */
-export function checkServerOptions(options: ServerOptions): void {
-  const methods = authMethods(options);
-  const { host = "127.0.0.1", tls, insecurePublic = false, jwt, mtls } = options;
-  if (methods.length === 0) throw refused("auth", 'is an empty list; use "none" if nobody is to log in');
-  for (const method of methods)
-    if (!["none", "keys", "jwt", "mtls"].includes(method)) throw refused("auth", `has "${method}", which is not known`);
-  if (methods.includes("none") && methods.length > 1) throw refused("auth", 'has "none" beside another way to log in');
-  if (methods.includes("jwt") && !jwt) throw refused("jwt", "is missing: name the issuer and the audience");
-  if (methods.includes("mtls") && (!mtls || typeof tls !== "object" || tls.ca === undefined))
-    throw refused("mtls", "needs its table of names, and tls with the ca that signs client certificates");
-  if (LOOPBACK.test(host) || insecurePublic) return;
-  if (methods.includes("none")) {
-    const advice = "Set auth, or insecurePublic if everybody who reaches this address may do everything";
-    throw refused("host", `is ${host}, which others can reach, and nobody has to log in. ${advice}`);
-  }
-  if (tls === undefined) {
-    const advice = 'Set tls; "proxy" if something before the server encrypts; or insecurePublic';
-    throw refused("host", `is ${host}, which others can reach, and tokens would travel unencrypted. ${advice}`);
-  }
-}
-
-function refused(option: string, fault: string): HoldfastError {
-  return new HoldfastError("invalid_option", `openServer: ${option} ${fault}.`, { data: { option } });
-}

@@ -5,16 +5,19 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { RawPayload, RpcCode, toRefusal } from "@holdfast/protocol";
 import { signal } from "holdfast";
-import { HoldfastError, type Logger, type WebhookSettings } from "holdfast/adapter";
+import { type Client, HoldfastError, isHoldfastError, type Logger, type WebhookSettings } from "holdfast/adapter";
 import type { AuditLog } from "./access/audit-log.ts";
-import type { NamespaceRules } from "./access/namespace-rules.ts";
+import type { FailedLogins } from "./access/failed-logins.ts";
+import { isNamespaceName, type NamespaceRules } from "./access/namespace-rules.ts";
 import type { RateLimits } from "./access/rate-limits.ts";
 import type { ClientPool } from "./client-pool.ts";
 import { type NodeResponse, sendJson } from "./port/answers.ts";
 import { factsOf, type NodeRequest } from "./port/request-facts.ts";
+import { bad, bodyOf, idAt, jsonTextOf } from "./webhook-body.ts";
 
-const BODY_BYTES_MAX = 1024 * 1024;
 const DELIVERY_LENGTH_MAX = 200;
+/** A delivery that comes again is looked for in so many runs of its id, the newest ones. */
+const RUNS_MAX = 20;
 const PATH = /^\/hooks\/([^/]+)\/([^/?]+)$/;
 
 /** The status of HTTP for each status of a call that can happen here. */
@@ -33,6 +36,7 @@ const HTTP_STATUS: Readonly<Record<number, number>> = {
 export interface WebhooksParams {
   readonly namespaces: NamespaceRules;
   readonly limits: RateLimits;
+  readonly failed: FailedLogins;
   readonly clients: ClientPool;
   readonly audit: AuditLog;
   readonly log: Logger;
@@ -52,30 +56,24 @@ export class Webhooks {
     } catch (error) {
       const { code, message, detail } = toRefusal(error);
       if (code === RpcCode.Internal) this.#params.log.error({ error: String(error) }, "a webhook failed");
-      sendJson(response, HTTP_STATUS[code] ?? 500, { code: detail.metadata["code"], message });
+      const isTooLarge = isHoldfastError(error, "payload_too_large");
+      sendJson(response, isTooLarge ? 413 : (HTTP_STATUS[code] ?? 500), { code: detail.metadata["code"], message });
     }
   }
 
   async #deliver(request: NodeRequest, path: string): Promise<{ readonly runId: string }> {
     const [, encodedNamespace = "", encodedName = ""] = PATH.exec(path) ?? [];
     const [namespace, name] = [decode(encodedNamespace), decode(encodedName)];
-    const { namespaces, limits, audit } = this.#params;
+    const { namespaces, limits } = this.#params;
     const body = await bodyOf(request);
-    const webhook = namespace === "" ? undefined : (await namespaces.read(namespace))?.settings.webhooks?.[name];
+    const row = isNamespaceName(namespace) ? await namespaces.read(namespace) : null;
+    const { webhooks = {}, requiresEncryption = false } = row?.settings ?? {};
+    const webhook = Object.hasOwn(webhooks, name) ? webhooks[name] : undefined;
     // The same answer for a webhook that does not exist: nobody learns names by trying.
-    if (!webhook || !isSigned(body, `${request.headers["x-holdfast-signature"] ?? ""}`, webhook.secret)) {
-      const { address } = factsOf(request);
-      limits.take("reads", [`webhooks from ${address}`]);
-      audit.add({
-        actor: "webhook",
-        action: "Webhook",
-        namespace: namespace || "*",
-        subject: name,
-        outcome: "unauthenticated",
-        address,
-      });
-      throw new HoldfastError("unauthenticated", "There is no such webhook, or the signature is wrong.");
-    }
+    if (!webhook || !isSigned(body, `${request.headers["x-holdfast-signature"] ?? ""}`, webhook.secret))
+      throw this.#unsigned(request, namespace, name);
+    if (requiresEncryption)
+      throw bad(`Namespace "${namespace}" takes only encrypted payloads, which those of webhooks are not.`);
     const delivery = `${request.headers["x-holdfast-delivery"] ?? ""}`;
     if (delivery === "" || delivery.length > DELIVERY_LENGTH_MAX)
       throw bad(`x-holdfast-delivery must have between 1 and ${DELIVERY_LENGTH_MAX} characters.`);
@@ -84,10 +82,23 @@ export class Webhooks {
     return this.#act(namespace, name, webhook, delivery, body);
   }
 
+  /** Whoever signs is never made to wait for what others behind the same address do. One event a minute tells of them all. */
+  #unsigned(request: NodeRequest, namespace: string, subject: string): HoldfastError {
+    const { failed, audit } = this.#params;
+    const { address } = factsOf(request);
+    failed.requirePatience(address);
+    if (failed.note(address) === 1) {
+      const known = isNamespaceName(namespace) ? namespace : "*";
+      const outcome = "unauthenticated";
+      audit.add({ actor: "webhook", action: "Webhook", namespace: known, subject, outcome, address });
+    }
+    return new HoldfastError("unauthenticated", "There is no such webhook, or the signature is wrong.");
+  }
+
   #act(namespace: string, name: string, webhook: WebhookSettings, delivery: string, body: Buffer) {
-    const value = parsed(body);
+    const json = jsonTextOf(body);
     const payload = new RawPayload(new Uint8Array(body));
-    const id = webhook.idPath === undefined ? `${name}:${delivery}` : idAt(value, webhook.idPath);
+    const id = webhook.idPath === undefined ? `${name}:${delivery}` : idAt(json, webhook.idPath);
     return this.#params.clients.use(namespace, async ({ raw }) => {
       const { workflow, signal: signalName } = webhook;
       if (signalName === undefined) {
@@ -95,17 +106,47 @@ export class Webhooks {
         const run = await raw.start(workflow as string, payload, { id });
         return { runId: run.runId };
       }
-      const definition = signal<unknown>(signalName);
-      if (workflow === undefined) {
-        const handle = raw.get(id);
-        await handle.signal(definition, payload, { id: delivery });
-        return { runId: (await handle.describe()).runId };
-      }
-      const options = { id, signalId: delivery };
-      const { runId } = await raw.signalWithStart(workflow, payload, definition, payload, options);
-      return { runId };
+      return signalOnce({ client: raw, workflow, signalName, id, delivery, payload });
     });
   }
+}
+
+interface SignalDelivery {
+  readonly client: Client;
+  readonly workflow: string | undefined;
+  readonly signalName: string;
+  readonly id: string;
+  readonly delivery: string;
+  readonly payload: RawPayload;
+}
+
+/**
+ * A run knows the messages that it got, also when it has ended: so every run of the id is asked first, the oldest first, and the
+ * newest gets the signal by its own run id. If it ends in between, and another run begins, they are all asked again.
+ */
+async function signalOnce(given: SignalDelivery): Promise<{ readonly runId: string }> {
+  const { client, workflow, signalName, id, delivery, payload } = given;
+  const definition = signal<unknown>(signalName);
+  let last: string | undefined;
+  for (;;) {
+    const { runs } = await client.list({ id, limit: RUNS_MAX });
+    for (const { runId } of [...runs].reverse())
+      try {
+        await client.get({ runId }).signal(definition, payload, { id: delivery });
+        return { runId };
+      } catch (error) {
+        if (!isHoldfastError(error, "run_closed") && !isHoldfastError(error, "run_not_found")) throw error;
+      }
+    // No other run has begun while these were asked.
+    if (runs[0]?.runId === last || runs.length === 0) break;
+    last = runs[0]?.runId;
+  }
+  if (workflow === undefined) {
+    const handle = client.get(id);
+    await handle.signal(definition, payload, { id: delivery });
+    return { runId: (await handle.describe()).runId };
+  }
+  return client.signalWithStart(workflow, payload, definition, payload, { id, signalId: delivery });
 }
 
 function isSigned(body: Buffer, given: string, secret: string): boolean {
@@ -114,46 +155,10 @@ function isSigned(body: Buffer, given: string, secret: string): boolean {
   return signature.length === expected.length && timingSafeEqual(signature, expected);
 }
 
-async function bodyOf(request: NodeRequest): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of request) {
-    length += (chunk as Buffer).length;
-    if (length > BODY_BYTES_MAX)
-      throw new HoldfastError("payload_too_large", `The body has more than ${BODY_BYTES_MAX} bytes.`);
-    chunks.push(chunk as Buffer);
-  }
-  return Buffer.concat(chunks);
-}
-
-function parsed(body: Buffer): unknown {
-  try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
-  } catch {
-    throw bad("The body is not JSON.");
-  }
-}
-
-function idAt(value: unknown, path: string): string {
-  let found = value;
-  for (const key of path.split("."))
-    found =
-      typeof found === "object" && found !== null && Object.hasOwn(found, key)
-        ? (found as Record<string, unknown>)[key]
-        : undefined;
-  if (typeof found === "string" && found !== "") return found;
-  if (typeof found === "number") return String(found);
-  throw bad(`The body has no text or number at "${path}", where the id of the run should be.`);
-}
-
 function decode(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
     return "";
   }
-}
-
-function bad(message: string): HoldfastError {
-  return new HoldfastError("invalid_argument", message);
 }

@@ -73,6 +73,14 @@ describe("API keys", () => {
   });
 });
 
+test("the audit event of a new key names its id and its role", async () => {
+  t = await serverUnderTest({ auth: "keys" });
+  const admin = createClient(AdminService, t.transport({ token: await adminToken() }));
+  const { info } = await admin.createToken({ namespace: "shop", role: Role.WRITER, name: "ci" });
+  const { events } = await admin.listAuditEvents({ namespace: "shop" });
+  expect(events).toMatchObject([{ action: "CreateToken", outcome: "ok", subject: `${info?.id} (writer)` }]);
+});
+
 test("operator actions and refused logins are in the audit log, payloads are not", async () => {
   t = await serverUnderTest({ auth: "keys" });
   const token = await adminToken();
@@ -191,6 +199,26 @@ describe("JWTs of an issuer", () => {
       jwks.close();
     }
   });
+});
+
+test.each([
+  [500, "{}"],
+  [200, "<html>"],
+  [200, "{}"],
+])("an issuer that answers %i with %s is an outage, and no wrong token", async (status, body) => {
+  const jwks = http.createServer((_, response) => response.writeHead(status).end(body));
+  await new Promise<void>((resolve) => jwks.listen(0, "127.0.0.1", resolve));
+  const issuer = `http://127.0.0.1:${(jwks.address() as AddressInfo).port}`;
+  try {
+    t = await serverUnderTest({ auth: "jwt", jwt: { issuer, audience: "holdfast" } });
+    const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+    const claims = new SignJWT({}).setProtectedHeader({ alg: "ES256", kid: "1" }).setIssuer(issuer);
+    const token = await claims.setAudience("holdfast").setSubject("ann").setExpirationTime("1h").sign(privateKey);
+    const service = createClient(WorkflowService, t.transport({ token }));
+    for (let i = 0; i < 21; i++) await expect(service.listWorkflows({})).rejects.toThrow("[unavailable]");
+  } finally {
+    jwks.close();
+  }
 });
 
 describe("an address that others can reach", () => {

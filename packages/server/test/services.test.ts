@@ -222,6 +222,22 @@ test("a webhook that is signed starts a run once, or sends it a signal", async (
   expect(await deliver("payment", '{"order":{}}')).toMatchObject({ status: 400 });
 });
 
+test("a poll that comes while the server drains is answered after a pause", async () => {
+  const other = await serverUnderTest({ balancerMs: 600 });
+  const service = createClient(WorkflowService, other.transport());
+  const { runId } = await service.startWorkflow({ workflowType: "unknown" });
+  const closed = other.close();
+  let polls = 0;
+  // Until it takes no calls any more.
+  for (let open = true; open; polls += 1)
+    open = await service.awaitWorkflow({ runId }).then(
+      () => true,
+      () => false,
+    );
+  await closed;
+  expect(polls).toBeLessThan(6);
+});
+
 test("a server that closes answers its polls first, and is not ready", async () => {
   const other = await serverUnderTest();
   const service = createClient(WorkflowService, other.transport());

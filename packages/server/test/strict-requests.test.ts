@@ -48,3 +48,16 @@ test("a batch takes every run of a namespace if it says so, and counts them with
   expect(await service.batchWorkflows({ namespace, action, dryRun: true })).toMatchObject({ matched: 2n, done: 0n });
   expect(await service.batchWorkflows({ namespace, action, all: true })).toMatchObject({ matched: 2n, done: 2n });
 });
+
+test.each([
+  ["CancelWorkflow", { runId: "x\u0000" }, "runId"],
+  ["GetWorkflowByExternalId", { externalId: "x\u0000y" }, "externalId"],
+  ["StartWorkflow", { workflowType: "w", attributes: { "a\u0000": "1" } }, "attributes"],
+  ["ListWorkflows", { page: { pageToken: "a\u0000" } }, "page"],
+  ["ListWorkflows", { namespace: "a\u0000" }, "namespace"],
+])("%s with %j is refused before the store is asked", async (call, body, field) => {
+  expect(await post(call, body)).toMatchObject({
+    status: 400,
+    message: `${field} contains a NUL or half of a surrogate pair.`,
+  });
+});

@@ -12,6 +12,7 @@ import {
   type NewAccessKey,
   type NewAuditEvent,
   type NewNamespace,
+  storableOnly,
 } from "holdfast/adapter";
 import type { Call } from "./database/call.ts";
 import type { Transactions } from "./transactions/transactions.ts";
@@ -37,7 +38,7 @@ export function sqliteAccess(transactions: Transactions): AccessStore {
     <P, T>(body: (call: Call, params: P) => T) =>
     (params: P): Promise<T> =>
       transactions.write((call) => body(call, params));
-  return {
+  return storableOnly({
     createNamespace: write(createNamespace),
     readNamespace: read((call, { name }: { readonly name: string }) => tenant(call, name)),
     listNamespaces: read(listNamespaces),
@@ -53,7 +54,7 @@ export function sqliteAccess(transactions: Transactions): AccessStore {
     addAudit: write(addAudit),
     listAudit: read(listAudit),
     forgetAudit: write(forgetAudit),
-  };
+  });
 }
 
 function tenant({ sql }: Call, name: string): NamespaceRow | null {

@@ -12,6 +12,7 @@ import {
   type NewNamespace,
 } from "../ports/access.ts";
 import type { Clock } from "../ports/clock.ts";
+import { requireStorable } from "../ports/storable-texts.ts";
 
 /** The model of every other one: what it answers, they answer. */
 export class MemoryAccessStore implements AccessStore {
@@ -26,6 +27,7 @@ export class MemoryAccessStore implements AccessStore {
   }
 
   async createNamespace(params: NewNamespace): Promise<{ readonly created: boolean; readonly row: NamespaceRow }> {
+    requireStorable(params);
     const known = this.#namespaces.get(params.name);
     if (known) return { created: false, row: known };
     const { name, displayName, description } = params;
@@ -36,6 +38,7 @@ export class MemoryAccessStore implements AccessStore {
   }
 
   async readNamespace({ name }: { readonly name: string }): Promise<NamespaceRow | null> {
+    requireStorable({ name });
     return this.#namespaces.get(name) ?? null;
   }
 
@@ -48,6 +51,7 @@ export class MemoryAccessStore implements AccessStore {
   }
 
   async changeNamespace({ name, ...change }: NamespaceChange): Promise<NamespaceRow | null> {
+    requireStorable({ name, ...change });
     const known = this.#namespaces.get(name);
     if (!known) return null;
     const row = { ...known, ...structuredClone(change), updatedAt: Math.max(this.#now(), known.createdAt) };
@@ -56,6 +60,7 @@ export class MemoryAccessStore implements AccessStore {
   }
 
   async addKey(key: NewAccessKey): Promise<{ readonly added: boolean }> {
+    requireStorable(key);
     const known = this.#keys.get(key.id);
     if (known) return { added: known.hash === key.hash };
     this.#keys.set(key.id, { ...key, createdAt: this.#now(), lastUsedAt: null, revokedAt: null });
@@ -63,6 +68,7 @@ export class MemoryAccessStore implements AccessStore {
   }
 
   async readKey({ id }: { readonly id: string }) {
+    requireStorable({ id });
     const key = this.#keys.get(id);
     return key ? { key, now: this.#now() } : null;
   }
@@ -89,6 +95,7 @@ export class MemoryAccessStore implements AccessStore {
   }
 
   async addAudit({ events }: { readonly events: readonly NewAuditEvent[] }): Promise<void> {
+    requireStorable({ events });
     const at = this.#now();
     for (const event of events) {
       if (this.#audit.some(({ eventId }) => eventId === event.eventId)) continue;

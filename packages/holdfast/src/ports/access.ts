@@ -3,7 +3,7 @@
  * no worker needs it, and no client that reaches the store through a server may call it.
  *
  * Every call is atomic, and judges times by the store's own clock. Errors: `store_unavailable`, `store_outcome_unknown`,
- * `store_refused`, as in store.ts. A call whose outcome is unknown is repeated unchanged, and changes nothing twice.
+ * `store_refused`, as in store.ts; also, with nothing written, for a text with a NUL or half of a surrogate pair. A call whose outcome is unknown is repeated unchanged, and changes nothing twice.
  */
 
 /** What a key allows, each role with everything that those before it allow. */

@@ -3,15 +3,27 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import {
   type AccessKeyRow,
   type AccessStore,
+  type Clock,
+  checkOptions,
   HoldfastError,
+  invalidOption,
+  isText,
   isUsableKey,
+  type OptionCheck,
+  type OptionChecks,
+  oneOf,
   type Random,
+  ROLES,
   type Role,
+  systemPorts,
+  valueFault,
 } from "holdfast/adapter";
-import type { Principal } from "./principal.ts";
+import { requireNamespaceName } from "./namespace-rules.ts";
+import { ALL_NAMESPACES, type Principal } from "./principal.ts";
 
 const ID_BYTES = 8;
 const SECRET_BYTES = 32;
+const NAME_LENGTH_MAX = 200;
 const TOKEN = /^hf_([0-9a-f]{16})_([0-9a-f]{64})$/;
 /** A key that was revoked opens nothing any more after this long. */
 export const KEY_CACHED_MS = 5_000;
@@ -31,8 +43,39 @@ export interface MadeKey {
   readonly expiresAt: Date | null;
 }
 
-/** Makes a key. The token exists nowhere else. */
-export async function createKey(access: AccessStore, random: Random, asked: KeyRequest): Promise<MadeKey> {
+const isKeyName: OptionCheck = (value, where, option) => {
+  isText(value, where, option);
+  const name = value as string;
+  const isLong = name.length > NAME_LENGTH_MAX;
+  const fault = isLong ? `is ${name.length} characters long; the limit is ${NAME_LENGTH_MAX}` : valueFault(name);
+  if (fault !== undefined) throw invalidOption(where, option, fault);
+};
+
+const KEY_CHECKS: OptionChecks<KeyRequest> = {
+  name: isKeyName,
+  role: oneOf(...ROLES),
+  namespace(value, where, option) {
+    isText(value, where, option);
+    if (value !== ALL_NAMESPACES) requireNamespaceName(value as string);
+  },
+  expiresAt(value, where, option) {
+    if (value !== null && (!(value instanceof Date) || Number.isNaN(value.getTime())))
+      throw invalidOption(where, option, "is neither a valid Date nor null");
+  },
+};
+
+/** Makes a key. The token exists nowhere else. Throws `invalid_option` or `invalid_name` for one that could never be used. */
+export async function createKey(
+  access: AccessStore,
+  random: Random,
+  asked: KeyRequest,
+  clock: Clock = systemPorts.clock,
+): Promise<MadeKey> {
+  checkOptions(asked, KEY_CHECKS, "createKey");
+  for (const option of ["name", "role", "namespace", "expiresAt"] as const)
+    if (asked?.[option] === undefined) throw invalidOption("createKey", option, "is missing");
+  if (asked.expiresAt && asked.expiresAt.getTime() <= clock.now())
+    throw invalidOption("createKey", "expiresAt", "has passed");
   const id = hex(random.bytes(ID_BYTES));
   const token = `hf_${id}_${hex(random.bytes(SECRET_BYTES))}`;
   const { name, role, namespace, expiresAt } = asked;

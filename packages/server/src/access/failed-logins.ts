@@ -18,18 +18,25 @@ export class FailedLogins {
     if (!known || known.count < FAILURES_MAX) return;
     const waitMs = known.since + WINDOW_MS - this.#clock.monotonic();
     if (waitMs <= 0) return void this.#failures.delete(address);
-    throw new HoldfastError("rate_limited", "Too many calls with a wrong token have come from this address.", {
-      data: { retryAfterMs: Math.ceil(waitMs) },
-    });
+    throw new HoldfastError(
+      "rate_limited",
+      "Too many calls with a wrong token or signature have come from this address.",
+      {
+        data: { retryAfterMs: Math.ceil(waitMs) },
+      },
+    );
   }
 
-  note(address: string): void {
+  /** How many there were in this minute, with this one. */
+  note(address: string): number {
     const now = this.#clock.monotonic();
     const known = this.#failures.get(address);
-    if (known && now - known.since < WINDOW_MS) known.count += 1;
-    else {
-      if (this.#failures.size >= ADDRESSES_MAX) this.#failures.delete(this.#failures.keys().next().value as string);
-      this.#failures.set(address, { count: 1, since: now });
+    if (known && now - known.since < WINDOW_MS) {
+      known.count += 1;
+      return known.count;
     }
+    if (this.#failures.size >= ADDRESSES_MAX) this.#failures.delete(this.#failures.keys().next().value as string);
+    this.#failures.set(address, { count: 1, since: now });
+    return 1;
   }
 }

@@ -49,10 +49,16 @@ export class JsonWebTokens {
       return { id: `${payload.sub}`, grants: grants(payload), until };
     } catch (error) {
       // Without the issuer's keys nobody can tell: that is not the fault of the token.
-      if (error instanceof errors.JWKSTimeout || !(error instanceof errors.JOSEError)) throw error;
+      if (!isFaultOfToken(error)) throw error;
       return undefined;
     }
   }
+}
+
+/** A page, an error or an empty object of the issuer is none. */
+function isFaultOfToken(error: unknown): boolean {
+  if (error instanceof errors.JWKSTimeout || error instanceof errors.JWKSInvalid) return false;
+  return error instanceof errors.JOSEError && error.code !== errors.JOSEError.code;
 }
 
 /** `{ "holdfast": { "shop": "writer", "*": "reader" } }` */

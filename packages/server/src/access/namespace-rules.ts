@@ -1,5 +1,5 @@
 /** Which names namespaces may have, and whether they are enabled. */
-import { type AccessStore, type Clock, HoldfastError, type NamespaceRow } from "holdfast/adapter";
+import { type AccessStore, type Clock, HoldfastError, type NamespaceRow, valueFault } from "holdfast/adapter";
 
 /** The first parts of paths of the server itself. */
 const RESERVED = ["api", "assets", "livez", "readyz", "metrics", "hooks", "login"];
@@ -17,11 +17,15 @@ export function requireNamespaceName(name: string): void {
   });
 }
 
+export function isNamespaceName(name: string): boolean {
+  return nameFault(name) === undefined;
+}
+
 function nameFault(name: string): string | undefined {
   if (name === "" || name.length > NAME_MAX)
     return `has ${name.length} characters; between 1 and ${NAME_MAX} are allowed`;
   if (RESERVED.includes(name)) return "is a path of the server: choose another name";
-  if (name.includes(".") || name === "*" || /[\u0000-\u001f\u007f/\\?#%]/.test(name))
+  if (name.includes(".") || name === "*" || /[\u0000-\u001f\u007f/\\?#%]/.test(name) || valueFault(name))
     return "has a character that is not allowed: no dot, slash, question mark, percent sign, control character";
   return name.startsWith("holdfast") && name !== "holdfast" && /^holdfast[^a-z]/.test(name) ? "is reserved" : undefined;
 }

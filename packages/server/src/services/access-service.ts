@@ -49,7 +49,7 @@ export function accessHandlers({ access, random, clock, audit }: AccessServicePa
       const expiresAt = dateOf(message.expiresAt, "expires_at") ?? null;
       if (expiresAt && expiresAt.getTime() <= clock.now()) throw refused("expires_at", "has passed");
       const asked = { name: message.name, role, namespace, expiresAt };
-      const { id, token } = await createKey(requireAccess(access), random, asked);
+      const { id, token } = await createKey(requireAccess(access), random, asked, clock);
       const read = await requireAccess(access).readKey({ id });
       return { token, ...(read ? { info: toToken(read.key) } : {}) };
     },

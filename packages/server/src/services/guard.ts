@@ -4,8 +4,8 @@
  */
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import { ConnectError, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
-import { ErrorDetailSchema, RpcCode, toRefusal } from "@holdfast/protocol";
-import { HoldfastError, isHoldfastError, type Logger } from "holdfast/adapter";
+import { type CreateTokenResponse, ErrorDetailSchema, Role, RpcCode, toRefusal } from "@holdfast/protocol";
+import { HoldfastError, isHoldfastError, type Logger, valueFault } from "holdfast/adapter";
 import type { AuditLog } from "../access/audit-log.ts";
 import type { Authenticator } from "../access/authenticator.ts";
 import { type NamespaceRules, requireNamespaceName } from "../access/namespace-rules.ts";
@@ -121,12 +121,15 @@ export class Guard {
     let principal: Principal | undefined;
     let namespace = ALL_NAMESPACES;
     let outcome = "ok";
+    let answer: R | undefined;
     try {
       if (permission.role !== null) {
         principal = await this.principalOf(context);
+        requireReadable(message);
         namespace = await this.#admit(permission, method, message as Named, principal);
       }
-      return await perform(principal, namespace);
+      answer = await perform(principal, namespace);
+      return answer;
     } catch (error) {
       const refusal = this.#refused(error, method);
       outcome = isHoldfastError(error) ? error.code : "internal";
@@ -134,7 +137,7 @@ export class Guard {
     } finally {
       counts.answered(`${method.parent.typeName}/${method.name}`, outcome);
       if (permission.audit && principal) {
-        const subject = subjectOf(message as Named);
+        const subject = madeKey(answer) ?? subjectOf(message as Named);
         this.#params.audit.add({ actor: principal.id, action: method.name, namespace, subject, outcome, address });
       }
     }
@@ -208,11 +211,36 @@ export class Guard {
     const { code, message, detail } = toRefusal(error);
     if (code === RpcCode.Internal)
       this.#params.log.error({ call: method.name, error: shownError(error) }, "a call failed with an unexpected error");
+    else if (isHoldfastError(error) && message !== error.message)
+      this.#params.log.warn({ call: method.name, code: error.code, error: error.message }, "the store failed a call");
     const refusal = new ConnectError(message, code as number, undefined, [{ desc: ErrorDetailSchema, value: detail }]);
     if (detail.retryAfterMs > 0n)
       refusal.metadata.set("retry-after", String(Math.ceil(Number(detail.retryAfterMs) / 1_000)));
     return refusal;
   }
+}
+
+/** The id and the role of a key that a call has made. */
+function madeKey(answer: unknown): string | undefined {
+  const { token, info } = (answer ?? {}) as Partial<CreateTokenResponse>;
+  return token && info ? `${info.id} (${Role[info.role].toLowerCase()})` : undefined;
+}
+
+/** The texts and the maps of texts of a request, and the token of its page: what stores compare and keep as text. */
+function requireReadable(message: object): void {
+  for (const [field, value] of Object.entries(message)) {
+    const texts = typeof value === "string" ? [value] : isTexts(field, value) ? Object.entries(value).flat() : [];
+    for (const text of texts) {
+      const fault = typeof text === "string" ? valueFault(text) : undefined;
+      if (fault === undefined) continue;
+      throw new HoldfastError("invalid_argument", `${field} ${fault}.`, { data: { argument: field } });
+    }
+  }
+}
+
+function isTexts(field: string, value: unknown): value is object {
+  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return false;
+  return Array.isArray(value) || field === "page" || !("$typeName" in value);
 }
 
 function subjectOf({ runId, externalId, scheduleId, workerId, id, namespace }: Named): string {

@@ -5,6 +5,9 @@ import type { Call } from "./call.ts";
 /** Proxies commonly cut what is silent for 60 seconds, some after 30. */
 export const POLL_MS_MAX = 20_000;
 
+/** A poll that comes while the server drains is answered after this pause, so that nobody asks in a tight loop. */
+const DRAINING_PAUSE_MS = 250;
+
 /** How long to wait: 0 means as long as possible, a negative number not at all. */
 export function pollMs(asked: bigint, field: string): number {
   if (asked > BigInt(POLL_MS_MAX)) {
@@ -14,11 +17,11 @@ export function pollMs(asked: bigint, field: string): number {
   return asked === 0n ? POLL_MS_MAX : asked < 0n ? 0 : Number(asked);
 }
 
-/** Resolves when the time is up, the caller has gone, or the server drains. */
+/** Resolves when the time is up, the caller has gone, or the server begins to drain; soon if it drains already. */
 export function patience(clock: Clock, ms: number, { signal, draining }: Call): { over: Promise<void>; end(): void } {
   let end = (): void => {};
   const over = new Promise<void>((resolve) => {
-    const timer = clock.setTimer(ms, () => end());
+    const timer = clock.setTimer(draining.aborted ? Math.min(ms, DRAINING_PAUSE_MS) : ms, () => end());
     const stop = (): void => end();
     signal.addEventListener("abort", stop);
     draining.addEventListener("abort", stop);
@@ -28,7 +31,7 @@ export function patience(clock: Clock, ms: number, { signal, draining }: Call): 
       draining.removeEventListener("abort", stop);
       resolve();
     };
-    if (signal.aborted || draining.aborted) end();
+    if (signal.aborted) end();
   });
   return { over, end: () => end() };
 }

@@ -37,7 +37,7 @@ export class TaskPolls {
   async next(seat: Seat, wanted: Wanted, waitMs: number, call: Call): Promise<PollTaskResponse | undefined> {
     const { clock } = this.#params;
     const until = clock.monotonic() + waitMs;
-    for (;;) {
+    for (let waited = false; ; waited = true) {
       // Before the claim: what becomes due while it is under way is announced.
       const hint = this.#hint(seat.namespace, wanted.queues);
       try {
@@ -45,7 +45,7 @@ export class TaskPolls {
         const [task] = claimed.tasks;
         if (task) return await this.#handOver(seat, task, call);
         const leftMs = until - clock.monotonic();
-        if (leftMs <= 0 || call.signal.aborted || call.draining.aborted) return undefined;
+        if (leftMs <= 0 || call.signal.aborted || (waited && call.draining.aborted)) return undefined;
         const dueInMs = claimed.nextDueAt === null ? LOOK_EVERY_MS : Math.max(1, claimed.nextDueAt - claimed.now);
         const wait = patience(clock, Math.min(leftMs, dueInMs, LOOK_EVERY_MS), call);
         await Promise.race([hint.came, wait.over]).finally(() => wait.end());

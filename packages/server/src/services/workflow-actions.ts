@@ -3,13 +3,14 @@
 import { ConnectError } from "@connectrpc/connect";
 import {
   BatchWorkflowsRequest_Action as Action,
+  type BatchWorkflowsRequest,
   RetryWorkflowRequest_Mode as Mode,
   RpcCode,
   toPayload,
   toWorkflowStatus,
   type WorkflowService,
 } from "@holdfast/protocol";
-import { type Batch, type BatchResult, query, signal, update } from "holdfast";
+import { type Batch, type BatchResult, type ListFilter, query, signal, update } from "holdfast";
 import { isHoldfastError } from "holdfast/adapter";
 import type { Call, Handlers } from "./call.ts";
 import { pollMs } from "./long-poll.ts";
@@ -90,12 +91,7 @@ export function workflowActions(params: WorkflowServiceParams): Actions {
     },
 
     async batchWorkflows(message, call) {
-      const filter = filterOf(message);
-      if (filter === undefined) throw refused("status_filter", "is a status that no run has");
-      const isEveryRun = Object.keys(filter).length === 0;
-      if (isEveryRun && !message.all && !message.dryRun)
-        throw refused("all", "is not set, and neither is a filter. Set it if every run of the namespace is meant");
-      if (!isEveryRun && message.all) throw refused("all", "is set beside a filter: choose one of them");
+      const filter = batchFilterOf(message);
       const options = {
         ...who(call, message.reason),
         ...(message.dryRun ? { dryRun: true } : {}),
@@ -149,6 +145,17 @@ function conversations(received: Received): Pick<Actions, "signalWorkflow" | "qu
       }
     },
   };
+}
+
+/** A batch on every run must say so, unless nothing is changed. */
+function batchFilterOf(message: BatchWorkflowsRequest): ListFilter {
+  const filter = filterOf(message);
+  if (filter === undefined) throw refused("status_filter", "is a status that no run has");
+  const isEveryRun = Object.keys(filter).length === 0;
+  if (isEveryRun && !message.all && !message.dryRun)
+    throw refused("all", "is not set, and neither is a filter. Set it if every run of the namespace is meant");
+  if (!isEveryRun && message.all) throw refused("all", "is set beside a filter: choose one of them");
+  return filter;
 }
 
 function who({ principal }: Call, reason: string): { by: string; reason?: string } {

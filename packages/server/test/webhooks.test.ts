@@ -1,0 +1,105 @@
+import { createHmac } from "node:crypto";
+import http from "node:http";
+import { createClient } from "@connectrpc/connect";
+import { AdminService, NamespaceService, WorkflowService } from "@holdfast/protocol";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type ServerUnderTest, serverUnderTest, silent } from "./server-under-test.ts";
+
+const secret = "s".repeat(32);
+const errors: string[] = [];
+let t: ServerUnderTest;
+beforeAll(async () => {
+  t = await serverUnderTest({
+    logger: { ...silent, error: (...line: unknown[]) => errors.push(JSON.stringify(line)) },
+  });
+  const namespaces = createClient(NamespaceService, t.transport());
+  const webhooks = {
+    go: { workflowType: "order", externalIdPath: "id", secret },
+    pay: { signal: "paid", externalIdPath: "id", secret },
+    both: { workflowType: "order", signal: "paid", externalIdPath: "id", secret },
+  };
+  for (const namespace of ["shop", "sealed"]) {
+    await namespaces.createNamespace({ namespace });
+    await namespaces.updateNamespace({ namespace, webhooks, requiresEncryption: namespace === "sealed" });
+  }
+});
+afterAll(() => t.close());
+
+async function deliver(path: string, body: string, delivery = "d-1") {
+  const signature = `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`;
+  const headers = { "x-holdfast-signature": signature, "x-holdfast-delivery": delivery };
+  const response = await fetch(`${t.server.url}/hooks/${path}`, { method: "POST", body, headers });
+  return { status: response.status, ...((await response.json()) as { runId?: string; message?: string }) };
+}
+
+test("a number keeps its digits as an id, or is refused", async () => {
+  const service = createClient(WorkflowService, t.transport());
+  for (const id of ["9007199254740993", "9007199254740992", "-7"]) {
+    const { runId = "" } = await deliver("shop/go", `{"note":"\\"1\\\\", "id": ${id}}`);
+    expect((await service.getWorkflow({ namespace: "shop", runId })).workflow?.externalId).toBe(id);
+  }
+  for (const id of ["1e400", "1.5", "1e3", "1.0"])
+    expect(await deliver("shop/go", `{"id":${id}}`)).toMatchObject({
+      status: 400,
+      message: expect.stringContaining(`is ${id}.`),
+    });
+});
+
+test.each(["pay", "both"])(
+  "a signal of %s that is delivered again does not reach a later run of the id",
+  async (hook) => {
+    const service = createClient(WorkflowService, t.transport());
+    const namespace = "shop";
+    const externalId = `sub-${hook}`;
+    const start = () => service.startWorkflow({ namespace, workflowType: "order", externalId });
+    const body = JSON.stringify({ id: externalId });
+    const first = await start();
+    expect(await deliver(`shop/${hook}`, body)).toEqual({ status: 200, runId: first.runId });
+    await service.terminateWorkflow({ namespace, runId: first.runId });
+    expect(await deliver(`shop/${hook}`, body)).toEqual({ status: 200, runId: first.runId });
+    const second = await start();
+    expect(second.runId).not.toBe(first.runId);
+    expect(await deliver(`shop/${hook}`, body)).toEqual({ status: 200, runId: first.runId });
+    expect(await deliver(`shop/${hook}`, body, "d-2")).toEqual({ status: 200, runId: second.runId });
+  },
+);
+
+test("a namespace that requires encryption takes no webhooks", async () => {
+  expect(await deliver("sealed/go", '{"id":"a"}')).toMatchObject({
+    status: 400,
+    message: expect.stringContaining("encrypted"),
+  });
+});
+
+test("a body that is too large is 413, and its connection can be used again", async () => {
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+  const { hostname, port } = new URL(t.server.url);
+  const ask = (path: string, body: string) =>
+    new Promise<number>((resolve, reject) => {
+      const request = http.request({ agent, hostname, port, path, method: "POST" }, (response) => {
+        response.resume().once("end", () => resolve(response.statusCode ?? 0));
+      });
+      request.once("error", reject).end(body);
+    });
+  try {
+    expect(await ask("/hooks/shop/go", "x".repeat(2 * 1024 * 1024))).toBe(413);
+    expect(await ask("/livez", "")).toBe(200);
+  } finally {
+    agent.destroy();
+  }
+});
+
+// The last one: from here on this address must wait.
+test("calls that are not signed get the same answer for every name, then must wait, and are audited once", async () => {
+  const ask = async (path: string) => (await fetch(`${t.server.url}/hooks/${path}`, { method: "POST" })).status;
+  const odd = ["shop/go", "shop/constructor", "shop/__proto__", "shop/%00", "%00/x", "nobody/x", "hooks/x", "shop/%ff"];
+  for (const path of odd) expect([path, await ask(path)]).toEqual([path, 401]);
+  const rest = await Promise.all(Array.from({ length: 20 }, () => ask("shop/x")));
+  expect(rest.filter((status) => status === 429)).toHaveLength(8);
+  // Whoever signs is served.
+  expect(await deliver("shop/go", '{"id":"signed"}')).toMatchObject({ status: 200 });
+  const admin = createClient(AdminService, t.transport());
+  const { events } = await admin.listAuditEvents({ namespace: "*" });
+  expect(events.filter(({ action }) => action === "Webhook")).toMatchObject([{ subject: "go", namespace: "shop" }]);
+  expect(errors).toEqual([]);
+});
