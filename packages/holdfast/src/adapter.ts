@@ -30,6 +30,7 @@ export {
 } from "./errors/shown-url.ts";
 export {
   type Backlog,
+  type DueWork,
   gatherBacklog,
   type LaneBacklog,
   type RunBacklog,

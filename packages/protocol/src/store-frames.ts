@@ -12,9 +12,13 @@ import {
 } from "../gen/holdfast/v1/store_pb.js";
 
 export {
+  type CallRequest,
   CallRequestSchema,
+  type CallResponse,
   CallResponseSchema,
+  type PollRequest,
   PollRequestSchema,
+  type PollResponse,
   PollResponseSchema,
   type SessionRequest,
   SessionRequestSchema,
@@ -30,6 +34,7 @@ export {
   StoreService,
   type StoreWelcome,
   StoreWelcomeSchema,
+  type StoreWorker,
   StoreWorkerSchema,
 } from "../gen/holdfast/v1/store_pb.js";
 

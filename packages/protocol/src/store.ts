@@ -9,6 +9,39 @@ export {
   type StoreRole,
 } from "./store-call-table.ts";
 export { fromStoreError, toStoreError } from "./store-errors.ts";
-export * from "./store-frames.ts";
-export { type Link, type LinkEvents, Outbox } from "./store-outbox.ts";
+export {
+  CALL_PATH,
+  type CallRequest,
+  CallRequestSchema,
+  type CallResponse,
+  CallResponseSchema,
+  MessageReader,
+  POLL_PATH,
+  type PollRequest,
+  PollRequestSchema,
+  type PollResponse,
+  PollResponseSchema,
+  readRequest,
+  readResponse,
+  requestBytes,
+  responseBytes,
+  SESSION_PATH,
+  type SessionRequest,
+  SessionRequestSchema,
+  type SessionResponse,
+  SessionResponseSchema,
+  type StoreError,
+  type StoreHello,
+  StoreHelloSchema,
+  type StoreInterest,
+  StoreInterestSchema,
+  type StoreLimits,
+  StoreLimitsSchema,
+  StoreService,
+  type StoreWelcome,
+  StoreWelcomeSchema,
+  type StoreWorker,
+  StoreWorkerSchema,
+} from "./store-frames.ts";
+export { type Link, type LinkEvents, Outbox, type SendWatch } from "./store-outbox.ts";
 export { callTooLarge, PartGatherer, partsOf, payloadTooLarge } from "./store-parts.ts";

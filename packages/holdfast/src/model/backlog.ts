@@ -8,7 +8,8 @@ export interface Backlog {
   readonly tasks: readonly TaskBacklog[];
 }
 
-interface Due {
+/** What is due in one queue. */
+export interface DueWork {
   readonly queue: string;
   /** Counted no further than the caller has asked. */
   readonly waiting: number;
@@ -18,7 +19,7 @@ interface Due {
 }
 
 /** Runs of one workflow version in one queue. */
-export interface RunBacklog extends Due {
+export interface RunBacklog extends DueWork {
   readonly workflow: string;
   readonly version: string;
   /** Those of them that sleep although their time came too long ago. */
@@ -28,7 +29,7 @@ export interface RunBacklog extends Due {
 }
 
 /** Tasks of one name in one queue, with the same labels. */
-export interface TaskBacklog extends Due {
+export interface TaskBacklog extends DueWork {
   readonly name: string;
   readonly requires: readonly string[];
 }
