@@ -114,6 +114,12 @@ export class Talkers {
     return Math.max(0, ...runs.map(({ createdAt }) => createdAt));
   }
 
+  /** It was closed when somebody was answered, and an operator has retried it before the answer was read. */
+  #wasReopened({ runId }: RunRecord): boolean {
+    const events = this.#params.state.events.get(runId) ?? [];
+    return events.some(({ type, meta }) => type === "run_retried" && meta?.attempt === undefined);
+  }
+
   /** Somebody got an answer to an update. `since`: the newest run of the id when it was first sent. */
   told(id: string, { id: updateId, how }: Request, told: string, since: number): void {
     const { time, trace, state } = this.#params;
@@ -122,7 +128,8 @@ export class Talkers {
     const records = chains.map(([, updates]) => updates.get(messageId) as UpdateRecord);
     const recorded = records.some((record) => agrees(state, record, told));
     // It may have reached a run that was closed, which keeps nothing of it, and another copy of it the next run of the id.
-    const isClosedOne = (run: RunRecord): boolean => run.id === id && run.createdAt >= since && isClosed(run.status);
+    const isClosedOne = (run: RunRecord): boolean =>
+      run.id === id && run.createdAt >= since && (isClosed(run.status) || this.#wasReopened(run));
     const isTrue = recorded || (told.startsWith("run_closed") && [...state.runs.values()].some(isClosedOne));
     const chain = recorded && chains.length === 1 ? chains[0]?.[0] : undefined;
     this.updates.push({ at: time.elapsedMs, id, updateId, how, chain, told, true: isTrue });
