@@ -30,7 +30,7 @@ export {
 } from "./errors/shown-url.ts";
 export {
   type Backlog,
-  type DueWork,
+  type DueCount,
   gatherBacklog,
   type LaneBacklog,
   type RunBacklog,

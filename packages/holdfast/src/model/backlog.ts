@@ -9,7 +9,7 @@ export interface Backlog {
 }
 
 /** What is due in one queue. */
-export interface DueWork {
+export interface DueCount {
   readonly queue: string;
   /** Counted no further than the caller has asked. */
   readonly waiting: number;
@@ -19,7 +19,7 @@ export interface DueWork {
 }
 
 /** Runs of one workflow version in one queue. */
-export interface RunBacklog extends DueWork {
+export interface RunBacklog extends DueCount {
   readonly workflow: string;
   readonly version: string;
   /** Those of them that sleep although their time came too long ago. */
@@ -29,7 +29,7 @@ export interface RunBacklog extends DueWork {
 }
 
 /** Tasks of one name in one queue, with the same labels. */
-export interface TaskBacklog extends DueWork {
+export interface TaskBacklog extends DueCount {
   readonly name: string;
   readonly requires: readonly string[];
 }
