@@ -17,6 +17,7 @@ const engines = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8")
 test("the packages that are published are known", () => {
   expect(packages.map(({ manifest }) => manifest.name).sort()).toEqual([
     "@holdfast/cli",
+    "@holdfast/dashboard",
     "@holdfast/postgres",
     "@holdfast/protocol",
     "@holdfast/remote",

@@ -12,7 +12,12 @@ const source = path.join(folder, "src");
 if (existsSync(dist)) {
   for (const file of readdirSync(dist, { recursive: true })) {
     const stem = /^(.*)\.(?:js|d\.ts)(?:\.map)?$/.exec(file)?.[1];
+    // The pages of the dashboard are built by another program.
+    if (file.startsWith("ui/") || file.startsWith("ui\\")) continue;
     if (stem !== undefined && !existsSync(path.join(source, `${stem}.ts`))) rmSync(path.join(dist, file));
   }
 }
-process.exit(run(bin("tsc"), ["-b", folder]));
+const code = run(bin("tsc"), ["-b", folder]);
+if (code === 0 && existsSync(path.join(folder, "ui")))
+  process.exit(run(bin("vite"), ["build", path.join(folder, "ui")]));
+process.exit(code);

@@ -23,6 +23,7 @@ import process from "node:process";
 import { findBinaries, findOrInstallBinaries, howToGetPostgres, serverUser } from "./postgres-binaries.mjs";
 
 export { findOrUnpackPrometheus } from "./prometheus-binaries.mjs";
+export { findOrUnpackPythonGrpc } from "./python-grpc.mjs";
 
 const VARIABLE = "HOLDFAST_TEST_POSTGRES_URL";
 const FOLDER_PREFIX = "holdfast-postgres-";

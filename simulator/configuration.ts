@@ -16,6 +16,7 @@ export interface Configuration {
   readonly trouble: TroubleSettings;
   readonly segments: SegmentSettings;
   readonly limits: LimitSettings;
+  readonly moves: MoveSettings;
   readonly workload: WorkloadSettings;
   /** How long faults are injected. */
   readonly safetyMs: number;
@@ -115,6 +116,17 @@ export interface LimitSettings {
   readonly changeMs: number;
 }
 
+/** A scenario of its own, beside the other one: runs that move between stores. */
+export interface MoveSettings {
+  /** 0: there is none. */
+  readonly stores: number;
+  readonly runs: number;
+  /** How many movers there are at a time. */
+  readonly movers: number;
+  /** Whether what has ended is deleted. */
+  readonly retention: boolean;
+}
+
 export interface WorkloadSettings {
   readonly runs: number;
   readonly workflows: number;
@@ -138,6 +150,8 @@ export interface WorkloadSettings {
   readonly forksMs: number;
   /** After what time a watchdog ends attempts and restarts runs that make no progress; 0: there is none. */
   readonly watchdogMs: number;
+  /** Whether it cancels runs as well; otherwise that rule is on trial. */
+  readonly watchdogCancels: boolean;
   /** How many may be inside of a lock; 0: each request says another number. */
   readonly lockLimit: number;
 }
@@ -167,6 +181,7 @@ export function drawConfiguration(seed: number, kinds: readonly string[]): Confi
     trouble: drawTrouble(dice, harm, leaseMs),
     segments: drawSegments(new Dice(`segments ${seed}`)),
     limits: drawLimits(new Dice(`limits ${seed}`)),
+    moves: drawMoves(new Dice(`moves ${seed}`)),
     workload: {
       ...withLocks(
         withTalk(
@@ -178,6 +193,7 @@ export function drawConfiguration(seed: number, kinds: readonly string[]): Confi
       operatorMs: new Dice(`operator ${seed}`).pick([0, 0, 0, 0, 100, 400, 1_500]),
       forksMs: new Dice(`forking ${seed}`).pick([0, 0, 0, 0, 500, 2_000]),
       watchdogMs: new Dice(`watchdog ${seed}`).pick([0, 0, 0, 500, 1_500]),
+      watchdogCancels: new Dice(`cancels of watchdogs ${seed}`).chance(0.5),
     },
     safetyMs: dice.int(15, 40) * 1_000,
   };
@@ -235,6 +251,12 @@ function drawLimits(dice: Dice): LimitSettings {
   return { keys: dice.int(1, 4), changeMs: dice.pick([0, 0, 1_000, 4_000]) };
 }
 
+/** In some seeds, runs move between stores. */
+function drawMoves(dice: Dice): MoveSettings {
+  if (!dice.chance(0.3)) return { stores: 0, runs: 0, movers: 0, retention: false };
+  return { stores: dice.int(2, 3), runs: dice.int(4, 12), movers: dice.int(1, 3), retention: dice.chance(0.7) };
+}
+
 function drawTrouble(dice: Dice, harm: number, leaseMs: number): TroubleSettings {
   const everyMs = harm === 0 ? 0 : leaseMs * dice.pick([0.7, 1.5, 3]) * (harm > 1 ? 1 : 2);
   const weights = Object.fromEntries(TROUBLES.map((name) => [name, dice.pick([0, 1, 1, 3])]));
@@ -275,6 +297,7 @@ function drawWorkload(dice: Dice, kinds: readonly string[], taskDice: Dice): Wor
     operatorMs: 0,
     forksMs: 0,
     watchdogMs: 0,
+    watchdogCancels: false,
     lockLimit: 0,
   };
 }

@@ -150,6 +150,10 @@ export interface Evidence {
   /** What was wrong with parks and resumes, at any time. */
   readonly operationFaults?: readonly Found[];
   readonly watchdogFaults?: readonly Found[];
+  /** Which runs were in two stores at a time, or in none. */
+  readonly moveFaults?: readonly Found[];
+  /** What was deleted that should not have been. */
+  readonly purgeFaults?: readonly Found[];
   /** What was wrong with segments, at any time. */
   readonly segmentFaults?: readonly Found[];
   /** What was wrong with schedules, at any time. */

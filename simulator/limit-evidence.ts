@@ -21,6 +21,9 @@ export interface Guest {
   readonly availableAt: number | null;
 }
 
+/** Fractions are rounded: a token that has come to all but this much may count as missing for another millisecond. */
+const ROUNDING = 1e-6;
+
 /** How many tokens a bucket has at least and at most, whatever fraction it had kept. */
 export class Tokens {
   #rate: RateLimit | undefined;
@@ -44,14 +47,14 @@ export class Tokens {
   /** There is surely one. */
   surely(now: number): boolean {
     this.#pass(now);
-    return this.#rate === undefined || this.#least >= 1;
+    return this.#rate === undefined || this.#least >= 1 + ROUNDING;
   }
 
   /** When there surely is one, if nobody takes one before. */
   surelyAt(now: number): number {
     if (this.surely(now)) return now;
     const { limit, perMs } = this.#rate as RateLimit;
-    return now + Math.ceil(((1 - this.#least) * perMs) / limit);
+    return now + Math.max(1, Math.ceil(((1 - this.#least) * perMs) / limit));
   }
 
   /** Takes one. False: there cannot have been one. */
@@ -60,7 +63,7 @@ export class Tokens {
     if (this.#rate === undefined) return true;
     this.#least -= 1;
     this.#most -= 1;
-    return this.#most > -1e-6;
+    return this.#most > -ROUNDING;
   }
 
   #pass(now: number): void {

@@ -54,6 +54,7 @@ export class SimProcess {
   readonly generation: number;
   readonly offersSecond: boolean;
   readonly skills: Skills | undefined;
+  readonly store: SimStore;
   readonly lane: Lane;
   readonly clock: ProcessClock;
   readonly connection: Connection;
@@ -68,17 +69,21 @@ export class SimProcess {
   troubled = false;
   #onGone: () => void = () => {};
   #fuse = Number.POSITIVE_INFINITY;
+  #stall = { uses: Number.POSITIVE_INFINITY, ms: 0 };
+  readonly #time: SimTime;
   readonly #onKilled: (process: SimProcess) => void;
 
   constructor(params: ProcessParams, onKilled: (process: SimProcess) => void) {
     const { time, store, notifier, log } = params;
     this.name = params.name;
+    this.store = store;
     this.role = params.role;
     this.pid = params.pid;
     this.generation = params.generation;
     this.offersSecond = params.offersSecond;
     this.skills = params.skills;
     this.#onKilled = onKilled;
+    this.#time = time;
     this.gone = new Promise((resolve) => {
       this.#onGone = resolve;
     });
@@ -128,6 +133,14 @@ export class SimProcess {
   /** Every use of a port is a moment at which it may die. */
   use(): void {
     if (--this.#fuse <= 0) this.kill();
+    if (--this.#stall.uses !== 0) return;
+    this.freeze();
+    this.#time.at(this.#stall.ms, () => this.thaw());
+  }
+
+  /** Makes it stand still for some time, after this many more uses of a port. */
+  stallAfter(uses: number, ms: number): void {
+    this.#stall = { uses, ms };
   }
 
   /** Makes it die after this many more uses of a port. */

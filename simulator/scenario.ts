@@ -76,7 +76,7 @@ export class Scenario {
     this.#notifier = new SimNotifier(this.#time, configuration.hints, new Dice(`hints ${seed}`));
     this.#store = new SimStore(this.#time, this.#notifier, configuration.store, new Dice(`store ${seed}`), this.#trace);
     const toleranceMs = 2 * clocks.driftMax * worker.leaseMs + 2;
-    this.#world = new World(this.#store, this.#trace, new Dice(`world ${seed}`), toleranceMs);
+    this.#world = new World(this.#trace, new Dice(`world ${seed}`), toleranceMs);
     this.#taskWorld = new TaskWorld(this.#store, this.#trace, toleranceMs);
     this.#plan = drawPlan(configuration);
     const outside = {
@@ -88,7 +88,7 @@ export class Scenario {
     const { state } = this.#store.memory;
     this.#driver = new Driver({ ...outside, state, dice: new Dice(`driver ${seed}`) });
     this.#operator = new Operator({ ...outside, state, dice: new Dice(`operations ${seed}`) });
-    this.#store.watchdogWatch.afterMs = configuration.workload.watchdogMs;
+    this.#store.watchdogWatch.expect(configuration.workload);
     this.#store.operationWatch.onParked = (row) => this.#operator.look(row);
     this.#auditor = new Auditor({ ...outside, store: this.#store, dice: new Dice(`auditor ${seed}`) });
     this.#timekeeper = new Timekeeper({ ...outside, state, dice: new Dice(`timekeeper ${seed}`) });
@@ -228,7 +228,7 @@ export class Scenario {
     const programs = skills.workflows ? this.#plan.programs : [];
     const offered = programs.filter((program) => offersSecond || program.version === "1");
     const tasks = executedTasks(knownTasks(skills, this.#plan.tasks), this.#taskWorld.work(one, skills));
-    const { worker } = this.#configuration;
+    const { worker, workload } = this.#configuration;
     one.makeWorker({
       workflows: offered.map((program) => programWorkflow(program, stage)),
       tasks,
@@ -239,7 +239,7 @@ export class Scenario {
       concurrency: worker.concurrency,
       cacheSize: worker.cacheSize,
       lease: { milliseconds: worker.leaseMs },
-      watchdog: watchdogOf(this.#configuration.workload.watchdogMs),
+      watchdog: watchdogOf(workload),
       drainTimeout: { milliseconds: worker.drainMs },
       tuning: {
         flushesInFlightMax: worker.flushesInFlightMax,

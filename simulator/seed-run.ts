@@ -1,6 +1,7 @@
 import { checkEvidence } from "./checkers/index.ts";
 import { type Configuration, describeConfiguration, drawConfiguration } from "./configuration.ts";
 import type { Evidence, Violation } from "./evidence.ts";
+import { MoveScenario } from "./moves/move-scenario.ts";
 import type { AroundStore } from "./process.ts";
 import { Scenario } from "./scenario.ts";
 import type { Trace } from "./trace.ts";
@@ -26,7 +27,13 @@ export function configurationOf(seed: number): Configuration {
 export async function runConfiguration(configuration: Configuration, around?: AroundStore): Promise<SeedResult> {
   const { evidence, trace, counts, virtualMs } = await new Scenario(configuration, around).run();
   const violations = await checkEvidence(evidence);
-  return { configuration, hash: trace.hash, violations, counts, virtualMs, evidence, trace };
+  if (configuration.moves.stores === 0)
+    return { configuration, hash: trace.hash, violations, counts, virtualMs, evidence, trace };
+  const moves = await new MoveScenario(configuration, trace).run();
+  violations.push(...(await checkEvidence(moves.evidence)));
+  const all = { ...evidence, runs: [...evidence.runs, ...moves.evidence.runs] };
+  const counted = { ...counts, ...moves.counts };
+  return { configuration, hash: trace.hash, violations, counts: counted, virtualMs, evidence: all, trace };
 }
 
 /** A failure for people to read: the seed, the first broken invariant, and what happened to the runs involved. */

@@ -13,13 +13,18 @@ import type { Trace } from "./trace.ts";
 import { voidEvents } from "./void-events.ts";
 import type { EffectPlan, InLock, Seen, Stage } from "./workload/program.ts";
 
+/** What is judged of a run's row when an effect begins. */
+type KnownRow = Pick<RunRecord, "runId" | "status" | "heldBy" | "alone" | "eventCount">;
+
+/** A run that has left the store meanwhile. */
+const GONE = { status: "moved", heldBy: null, alone: false, eventCount: Number.POSITIVE_INFINITY } as const;
+
 export class World {
   readonly effects: Effect[] = [];
   /** Transactions that have committed. */
   readonly ledger: Entry[] = [];
   /** What was broken outside works again. */
   mended = false;
-  readonly #store: SimStore;
   readonly #trace: Trace;
   readonly #dice: Dice;
   readonly #kills = new Map<string, number>();
@@ -27,8 +32,7 @@ export class World {
   /** How far two clocks may drift apart within a lease. */
   readonly #toleranceMs: number;
 
-  constructor(store: SimStore, trace: Trace, dice: Dice, toleranceMs: number) {
-    this.#store = store;
+  constructor(trace: Trace, dice: Dice, toleranceMs: number) {
     this.#trace = trace;
     this.#dice = dice;
     this.#toleranceMs = toleranceMs;
@@ -69,28 +73,29 @@ export class World {
     const { attempt } = effect;
     if (attempt <= plan.failures || (plan.untilMended && !this.mended)) {
       effect.failed = true;
-      this.#note(effect, "fails");
+      this.#note(process, effect, "fails");
       const message = `${plan.op} fails at attempt ${attempt}`;
       throw plan.fatal ? new NonRetryableError(message) : new Error(message);
     }
     // No two executions return the same value.
     effect.value = `${plan.op}/${attempt}/${++this.#values}`;
-    this.#note(effect, "done");
+    this.#note(process, effect, "done");
     return effect.value;
   }
 
   #begin(process: SimProcess, runId: string, plan: EffectPlan, attempt: number, seen: Seen): Effect {
-    const { state } = this.#store.memory;
-    const row = state.runs.get(runId) as RunRecord;
+    const { memory, time } = process.store;
+    const { state } = memory;
+    const row = state.runs.get(runId) ?? { ...GONE, runId };
     const events = state.events.get(runId) ?? [];
     const workerId = process.worker?.workerId ?? "";
-    const trespass = plan.transaction ? undefined : this.#trespass(row, workerId);
+    const trespass = plan.transaction ? undefined : this.#trespass(process.store, row, workerId);
     // A worker whose lease was cut short by a clock works from what it knew, and so may repeat what others have done.
     const excused = plan.transaction || (row.heldBy !== workerId && trespass === undefined);
     // A transaction counts only if it commits: a late copy of the call may begin at any time.
     const judged = row.heldBy === workerId && !plan.transaction;
     const effect: Effect = {
-      at: this.#store.time.elapsedMs,
+      at: time.elapsedMs,
       process: process.name,
       workerId,
       runId,
@@ -114,30 +119,31 @@ export class World {
       regaining: judged ? regained(events, plan.op, seen.rooms ?? []) : undefined,
     };
     this.effects.push(effect);
-    this.#note(effect, "begins");
+    this.#note(process, effect, "begins");
     return effect;
   }
 
   #commit(process: SimProcess, runId: string, op: string, seen: Seen): void {
-    const { state } = this.#store.memory;
+    const { memory, time } = process.store;
+    const { state } = memory;
     const events = state.events.get(runId) ?? [];
     const locks = locksInUse(runId, seen.locks ?? [], state.locks.values(), events);
-    this.ledger.push({ runId, op, at: this.#store.time.elapsedMs, locks });
-    this.#trace.add(this.#store.time.elapsedMs, process.name, runId, `${op} commits`);
+    this.ledger.push({ runId, op, at: time.elapsedMs, locks });
+    this.#trace.add(time.elapsedMs, process.name, runId, `${op} commits`);
   }
 
   /** Why the worker should not be doing this; undefined if it may. */
-  #trespass(row: RunRecord, workerId: string): string | undefined {
+  #trespass(store: SimStore, row: KnownRow, workerId: string): string | undefined {
     // An operator may end a run that a worker holds; the holder learns of it later.
     if (row.heldBy === workerId || row.status === "terminated") return undefined;
     // So may a watchdog take a run from a worker that lives.
-    if (this.#store.watchdogWatch.hasTaken(row.runId, workerId)) return undefined;
-    const worker = this.#store.memory.state.workers.get(workerId);
+    if (store.watchdogWatch.hasTaken(row.runId, workerId)) return undefined;
+    const worker = store.memory.state.workers.get(workerId);
     if (!worker) return "its worker is not known to the store";
     if (!worker.died) return `the run is ${row.status}, held by ${row.heldBy ?? "no worker"}`;
-    const { jumpedAt, jumpedMs, time } = this.#store;
+    const { jumpedAt, jumpedMs, time } = store;
     const jumped = time.elapsedMs - jumpedAt < 2 * worker.leaseMs ? jumpedMs : 0;
-    const lateMs = this.#store.now() - worker.leaseExpiresAt;
+    const lateMs = store.now() - worker.leaseExpiresAt;
     if (lateMs < 0) return `it was declared dead ${-lateMs} ms before its lease expired`;
     return lateMs <= this.#toleranceMs + jumped ? undefined : `its lease expired ${lateMs} ms ago`;
   }
@@ -151,8 +157,8 @@ export class World {
     return true;
   }
 
-  #note(effect: Effect, what: string): void {
-    const { elapsedMs } = this.#store.time;
+  #note(process: SimProcess, effect: Effect, what: string): void {
+    const { elapsedMs } = process.store.time;
     this.#trace.add(elapsedMs, effect.process, effect.runId, `${effect.op} attempt ${effect.attempt} ${what}`);
   }
 }

@@ -21,6 +21,7 @@ export const RESULT = new TextEncoder().encode('{"i":1,"ok":true}');
 const INPUT = new TextEncoder().encode('{"id":"w-1000","arg":10}');
 const OUTPUT = new TextEncoder().encode("10");
 export const HOLD: Transition = { type: "hold", status: "running" };
+const APPEND: Transition = { type: "append" };
 export const END: Transition = {
   type: "end",
   status: "completed",
@@ -50,7 +51,7 @@ export class BareLoop {
   async group(size: number, steps: number, onStep?: (step: number) => Promise<void> | void): Promise<void> {
     const runs = await this.start(size, true);
     for (let step = 1; step <= steps; step++) {
-      const commits = runs.map((run) => commitOf(run, this.workerId, step, step === steps ? END : HOLD));
+      const commits = runs.map((run) => commitOf(run, this.workerId, step, step === steps));
       const { outcomes } = await this.store.runs.commit({ commits });
       if (outcomes.some((outcome) => outcome.outcome !== "written")) throw new Error("the bare loop lost a run");
       await onStep?.(step);
@@ -103,13 +104,11 @@ function newRun(runId: string): NewRun {
   return { ...place, runId, id: runId, input: INPUT, seed: runId, attributes: {} };
 }
 
-function commitOf(
-  { namespace, runId, epoch }: RunRow,
-  workerId: string,
-  step: number,
-  transition: Transition,
-): RunCommit {
+function commitOf({ namespace, runId, epoch }: RunRow, workerId: string, step: number, last: boolean): RunCommit {
   const event: HistoryEvent = { seq: step, type: "step_completed", op: `s${step}`, at: Date.now(), payload: RESULT };
   const nothing = { consumed: 0, attributes: null, clearDeadline: false } as const;
-  return { namespace, runId, workerId, epoch, commit: step - 1, events: [event], ...nothing, transition };
+  // As the engine does: the first changes the row, the others only append until the end.
+  const transition = last ? END : step === 1 ? HOLD : APPEND;
+  const commit = Math.min(step - 1, 1);
+  return { namespace, runId, workerId, epoch, commit, events: [event], eventCount: step, ...nothing, transition };
 }

@@ -95,6 +95,7 @@ export class BareTasks {
       ...{ namespace, runId, workerId, epoch, commit },
       ...nothing,
       ...what,
+      eventCount: what.events?.at(-1)?.seq ?? 0,
     }));
     const { outcomes } = await store.runs.commit({ commits });
     if (outcomes.some(({ outcome }) => outcome !== "written")) throw new Error("the bare loop lost a run");

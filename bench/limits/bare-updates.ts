@@ -42,7 +42,15 @@ export class BareUpdates {
       const events = answers ? eventsOf(had) : [];
       const replies = answers ? [{ number: had.updates, seq: had.events }] : [];
       const nothing = { attributes: null, clearDeadline: false } as const;
-      const about = { namespace: "default", runId, workerId, epoch, commit, consumed: had.updates };
+      const about = {
+        namespace: "default",
+        runId,
+        workerId,
+        epoch,
+        commit,
+        consumed: had.updates,
+        eventCount: had.events,
+      };
       return { ...about, ...nothing, events, replies, transition: WAIT };
     });
     const { outcomes } = await store.runs.commit({ commits });

@@ -67,7 +67,7 @@ async function fill({ job, size }: Inside): Promise<Figures> {
       const rest = { type: "suspend", status: "waiting", availableAt: null, waitingFor: ["go"] } as const;
       const nothing = { consumed: 0, attributes: null, clearDeadline: false } as const;
       const transition = done < events ? HOLD : rest;
-      const head = { namespace: "default", runId, workerId, epoch: 1, commit };
+      const head = { namespace: "default", runId, workerId, epoch: 1, commit, eventCount: done };
       const { outcomes } = await store.runs.commit({ commits: [{ ...head, events: some, ...nothing, transition }] });
       if (outcomes[0]?.outcome !== "written") throw new Error("the history was not written");
     }

@@ -1,12 +1,13 @@
 // Packs the published packages and uses them as an application would, in projects outside the repository: installed
 // with npm and with pnpm, compiled (nodenext and bundler), executed, bundled. It needs the registry, or a cache of what
 // it installs.
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import os from "node:os";
 import path from "node:path";
 import process from "node:process";
 import { build, type Format } from "esbuild";
+import { checkImage } from "../deploy/image-check.ts";
 import { CheckFailed, command, node } from "./commands.ts";
 import { readPublishedPackages, root } from "./published-packages.ts";
 import { findPublishingFaults } from "./publishing-faults.ts";
@@ -34,6 +35,7 @@ async function main(folder: string): Promise<void> {
     step("contents, publint and arethetypeswrong", () => checkTarballs(tarballs)),
     checkNpmProject(path.join(folder, "with-npm"), tarballs),
     checkPnpmProject(path.join(folder, "with-pnpm"), tarballs),
+    step("the steps of the image", () => imageOf(path.join(folder, "image"), tarballs)),
   ];
   // Wait for all of them before anything is cleaned up.
   const failed = (await Promise.allSettled(lines)).find((outcome) => outcome.status === "rejected");
@@ -54,6 +56,12 @@ async function checkPnpmProject(folder: string, tarballs: readonly Tarball[]): P
   await step("pnpm: the program compiles and runs on SQLite", () => runWithPnpm(path.join(folder, "application")));
 }
 
+async function imageOf(folder: string, tarballs: readonly Tarball[]): Promise<void> {
+  const packages = mkdir(folder, "packages");
+  for (const { file } of tarballs) copyFileSync(file, path.join(packages, path.basename(file)));
+  await checkImage(folder, { npm_config_prefer_offline: "true" });
+}
+
 async function checkTarballs(tarballs: readonly Tarball[]): Promise<void> {
   for (const { name, file, files } of tarballs) {
     const published = readPublishedPackages().find(({ manifest }) => manifest.name === name);
@@ -64,7 +72,7 @@ async function checkTarballs(tarballs: readonly Tarball[]): Promise<void> {
 }
 
 async function installWithNpm(folder: string, tarballs: readonly Tarball[]): Promise<void> {
-  const uses = ["holdfast", "@holdfast/sqlite", "@holdfast/postgres", "@holdfast/telemetry"];
+  const uses = ["holdfast", "@holdfast/sqlite", "@holdfast/postgres", "@holdfast/telemetry", "@holdfast/dashboard"];
   const devDependencies = { ...TYPES, typescript: EARLIER_TYPESCRIPT };
   makeProject({ folder, tarballs, uses, devDependencies });
   copySamples(folder, ["by-name.ts", "worker.ts", "both-stores.ts", "held-values.ts"]);

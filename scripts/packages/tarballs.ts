@@ -43,7 +43,8 @@ export function findLeftovers(files: readonly string[], read: (file: string) => 
 }
 
 function isStale(file: string, packed: ReadonlySet<string>): boolean {
-  const stem = /^dist\/(.*?)(?:\.d\.ts|\.js)(?:\.map)?$/.exec(file)?.[1];
+  // The pages of the dashboard are bundles.
+  const stem = /^dist\/(?!ui\/)(.*?)(?:\.d\.ts|\.js)(?:\.map)?$/.exec(file)?.[1];
   return stem !== undefined && !packed.has(`src/${stem}.ts`);
 }
 

@@ -111,6 +111,25 @@ describe("in an adapter", () => {
   });
 });
 
+describe("in the dashboard", () => {
+  test.each([
+    ["packages/dashboard/src/reads/runs.ts", `import { storeOf } from "holdfast/adapter";\nimport "node:zlib";`],
+    ["packages/dashboard/ui/api/api-client.ts", `import type { A } from "../../src/api/api-messages.ts";`],
+    ["packages/dashboard/ui/pages/runs/filter.ts", `import { parseFilter } from "../../../src/filter/filter-text.ts";`],
+  ])("%s may hold %j", (file, text) => {
+    expect(check(file, text)).toEqual([]);
+  });
+
+  test.each([
+    ["packages/dashboard/src/reads/runs.ts", `import { useState } from "react";`, "has no dependencies"],
+    ["packages/dashboard/src/serve/node-handler.ts", `import { a } from "@holdfast/server";`, "has no dependencies"],
+    ["packages/dashboard/src/dashboard.ts", `import { a } from "../ui/main.tsx";`, "must not import its pages"],
+    ["packages/dashboard/ui/main.tsx", `import { a } from "../src/dashboard.ts";`, "run in the browser"],
+  ])("%s must not hold %j", (file, text, message) => {
+    expect(check(file, text)).toEqual([expect.stringContaining(message)]);
+  });
+});
+
 describe("in the conformance suites", () => {
   test.each([
     `import type { Store } from "holdfast/adapter";`,

@@ -4,6 +4,7 @@
 // - The core has no runtime dependencies but those of its codecs; an adapter is loaded with a dynamic import, by the URL resolver.
 // - An adapter package sees the core through "holdfast/adapter", and its own driver; never another adapter.
 // - A package that supports tests sees what every adapter's tests may see, and no adapter.
+// - The dashboard's handler has no dependency but the core; its pages know only the messages and the filters of the handler.
 // - No file reaches into another package by a relative path.
 import path from "node:path";
 import { type Finding, type ImportedModule, isCodeFile, isTestFile, parseSource, type Source } from "./source.ts";
@@ -61,6 +62,13 @@ const ADAPTER_DRIVERS: Readonly<Record<string, readonly string[]>> = {
   nats: ["@nats-io/transport-node", "@nats-io/jetstream", "@nats-io/kv"],
 };
 
+/** The handler of the dashboard, what it may import, and what its pages may know of it. */
+const DASHBOARD = "packages/dashboard/src/";
+const DASHBOARD_PAGES = "packages/dashboard/ui/";
+const DASHBOARD_BROWSER = `${DASHBOARD_PAGES}browser/`;
+const DASHBOARD_IMPORTS = ["holdfast", "holdfast/adapter"];
+const KNOWN_TO_PAGES = /^packages\/dashboard\/src\/(?:api\/[a-z]+-messages|filter\/filter-text)\.ts$/;
+
 /** The packages that only tests load, and what each may import. */
 const TEST_SUPPORT: Readonly<Record<string, readonly string[]>> = {
   conformance: ["holdfast/adapter", "holdfast/testing", "vitest"],
@@ -71,6 +79,8 @@ const CLIENT_SUITES = "packages/conformance/src/client/";
 
 /** Starts servers for tests: for `npm test`, and for tests that need a server of their own. */
 const TEST_SERVERS = "scripts/test-servers.mjs";
+/** Finds the browser of tests. */
+const TEST_CHROMIUM = "scripts/chromium-binary.mjs";
 
 export function checkImportDirections(source: Source): Finding[] {
   const packageName = /^packages\/([^/]+)\//.exec(source.path)?.[1];
@@ -89,10 +99,21 @@ export function checkImportDirections(source: Source): Finding[] {
 
 function wrongRelativeImport(file: string, packageName: string, imported: ImportedModule): string | undefined {
   const target = path.posix.join(path.posix.dirname(file), imported.specifier);
+  if (target === TEST_CHROMIUM && file.startsWith(DASHBOARD_BROWSER)) return undefined;
   if (target === TEST_SERVERS && file.startsWith(`packages/${packageName}/test/`)) return undefined;
   if (!target.startsWith(`packages/${packageName}/`)) {
     return `"${imported.specifier}" leaves packages/${packageName}; import the other package by its name`;
   }
+  if (file.startsWith(DASHBOARD) && target.startsWith(DASHBOARD_PAGES))
+    return "the handler must not import its pages: they are built, and served as files";
+  if (
+    file.startsWith(DASHBOARD_PAGES) &&
+    target.startsWith(DASHBOARD) &&
+    !isTestFile(file) &&
+    !file.startsWith(DASHBOARD_BROWSER) &&
+    !KNOWN_TO_PAGES.test(target)
+  )
+    return "pages run in the browser: of the handler they know the messages and filter-text.ts";
   const from = placeInCore(file);
   const to = placeInCore(target);
   if (from === undefined || to === undefined) return undefined;
@@ -114,6 +135,7 @@ function allowedPlaces(from: string, file: string): readonly string[] | undefine
 function wrongPackageImport(file: string, packageName: string, imported: ImportedModule): string | undefined {
   if (packageName === "holdfast") return wrongImportInCore(file, imported);
   if (Object.hasOwn(ADAPTER_DRIVERS, packageName)) return wrongImportInAdapter(file, packageName, imported);
+  if (file.startsWith(DASHBOARD)) return wrongImportInDashboard(file, imported);
   const allowed = TEST_SUPPORT[packageName];
   if (allowed === undefined) return undefined;
   const more = file.startsWith(CLIENT_SUITES) ? ["holdfast", "holdfast/codecs"] : [];
@@ -160,6 +182,12 @@ function wrongImportInAdapter(file: string, packageName: string, imported: Impor
   const drivers = ADAPTER_DRIVERS[packageName] ?? [];
   if (drivers.some((driver) => specifier === driver || specifier.startsWith(`${driver}/`))) return undefined;
   return `"${specifier}" is not a driver of ${packageName} (${drivers.join(", ")}); do without it, or add it to ADAPTER_DRIVERS`;
+}
+
+/** What applications install with it: nothing. */
+function wrongImportInDashboard(file: string, { specifier }: ImportedModule): string | undefined {
+  if (isTestFile(file) || specifier.startsWith("node:") || DASHBOARD_IMPORTS.includes(specifier)) return undefined;
+  return `the dashboard may import only ${DASHBOARD_IMPORTS.join(", ")}, not "${specifier}"; it has no dependencies`;
 }
 
 function wrongImportInTestSupport(

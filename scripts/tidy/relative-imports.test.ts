@@ -25,3 +25,9 @@ test.each([
 ])("%j must end in .ts", (text) => {
   expect(check(text)).toEqual([expect.stringContaining("ending in .ts")]);
 });
+
+test("styles are imported by the pages of the dashboard only", () => {
+  const text = `import styles from "./page.module.css";`;
+  expect(check(text)).toHaveLength(1);
+  expect(checkRelativeImports({ path: "packages/dashboard/ui/pages/run/run-page.tsx", text })).toEqual([]);
+});

@@ -3,11 +3,15 @@
 import path from "node:path";
 import { type Finding, parseSource, type Source } from "./source.ts";
 
+/** Vite bundles these, with their styles. */
+const PAGES = "packages/dashboard/ui/";
+
 export function checkRelativeImports(source: Source): Finding[] {
   if (!/\.(?:ts|tsx)$/.test(source.path)) return [];
   return parseSource(source)
     .imports.filter(({ specifier }) => /^\.{1,2}(?:\/|$)/.test(specifier) && !/\.(?:ts|tsx|json)$/.test(specifier))
     .filter(({ specifier }) => !/^\.\.\/gen\/.*_pb\.js$/.test(specifier))
+    .filter(({ specifier }) => !(source.path.startsWith(PAGES) && specifier.endsWith(".css")))
     .filter(({ specifier }) => !isScript(path.posix.join(path.posix.dirname(source.path), specifier)))
     .map(({ specifier, line }) => ({
       path: source.path,

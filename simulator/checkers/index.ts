@@ -26,6 +26,7 @@ import { limitPlaces } from "./limit-places.ts";
 import { lineage } from "./lineage.ts";
 import { lockLine } from "./lock-line.ts";
 import { lockPlaces } from "./lock-places.ts";
+import { moves } from "./moves.ts";
 import { noComplaints } from "./no-complaints.ts";
 import { nothingLost } from "./nothing-lost.ts";
 import { operations } from "./operations.ts";
@@ -33,6 +34,7 @@ import { outputs } from "./outputs.ts";
 import { patches } from "./patches.ts";
 import { queries } from "./queries.ts";
 import { quiet } from "./quiet.ts";
+import { retention } from "./retention.ts";
 import { rowIsFold } from "./row-is-fold.ts";
 import { runMessages } from "./run-messages.ts";
 import { schedules } from "./schedules.ts";
@@ -94,6 +96,8 @@ export const CHECKERS: readonly Checker[] = [
   limitPlaces,
   limitLine,
   watchdog,
+  moves,
+  retention,
   acknowledged,
   noComplaints,
   nothingLost,

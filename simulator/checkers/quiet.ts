@@ -24,6 +24,8 @@ export const quiet: Checker = {
       readClock: workers * (ms / 1_000 + 2),
       "workers.list": workers * (ms / 1_000 + 2),
       "queues.backlog": ms / 1_000 + 2,
+      // The leader may have set its timer for a time of a schedule that was paused afterward.
+      "schedules.due": workers,
       // A look for batches, once a minute.
       "runs.count": workers * (ms / 60_000 + 1),
     };

@@ -4,5 +4,12 @@ import type { Checker } from "../evidence.ts";
 export const watchdog: Checker = {
   name: "watchdog",
   needs: ["watchdogFaults"],
-  check: ({ watchdogFaults = [] }) => [...watchdogFaults],
+  check: ({ runs, watchdogFaults = [] }) => [
+    ...watchdogFaults,
+    ...runs.flatMap(({ run: { runId }, history }) =>
+      history
+        .filter(({ meta }) => meta?.messageId?.startsWith("\twatchdog\tcancel") && meta.by !== "watchdog")
+        .map(({ seq }) => ({ runId, text: `event ${seq} does not say that the watchdog has canceled it` })),
+    ),
+  ],
 };

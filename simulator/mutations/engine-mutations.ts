@@ -86,11 +86,18 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
     caughtBy: "row-is-fold",
   },
   {
+    name: "appends what it has read from the inbox, and does not say that it has",
+    file: "engine/commit/run-commits.ts",
+    find: "consumed !== this.#durableConsumed || ",
+    replace: "",
+    caughtBy: "signals",
+  },
+  {
     name: "acknowledges a flush that the store has not answered",
     file: "engine/commit/committer.ts",
     find: "        await backoff(this.#params, failures);\n        if (this.#abandoned !== abandoned) return;\n      }\n    }\n    // Not inside",
     replace:
-      '        result = {\n          outcomes: params.commits.map((c) => ({ outcome: "written", held: c.transition.type === "hold", delivered: c.consumed })),\n          messages: [],\n          now: storeTime.now(),\n        };\n      }\n    }\n    // Not inside',
+      '        result = {\n          outcomes: params.commits.map((c) => ({ outcome: "written", held: c.transition.type === "hold" || c.transition.type === "append", delivered: c.consumed })),\n          messages: [],\n          now: storeTime.now(),\n        };\n      }\n    }\n    // Not inside',
     caughtBy: "acknowledged",
   },
   {

@@ -1,6 +1,7 @@
 import { ENGINE_MUTATIONS } from "./engine-mutations.ts";
 import { LIMIT_MUTATIONS } from "./limit-mutations.ts";
 import { LOCK_MUTATIONS } from "./lock-mutations.ts";
+import { MOVE_MUTATIONS } from "./move-mutations.ts";
 import type { Mutation } from "./mutation.ts";
 import { OPERATION_MUTATIONS } from "./operation-mutations.ts";
 import { REPLAY_MUTATIONS } from "./replay-mutations.ts";
@@ -23,4 +24,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...LOCK_MUTATIONS,
   ...LIMIT_MUTATIONS,
   ...WATCHDOG_MUTATIONS,
+  ...MOVE_MUTATIONS,
 ];

@@ -73,6 +73,13 @@ export const LIMIT_MUTATIONS: readonly Mutation[] = [
     caughtBy: "limit-places",
   },
   {
+    name: "sets the limits of a queue although they were changed since",
+    file: "memory/queues/queues.ts",
+    find: '  if (revision !== params.revision) return { outcome: "moved", revision };\n',
+    replace: '  if (revision !== params.revision && params.revision === null) return { outcome: "moved", revision };\n',
+    caughtBy: "limit-line",
+  },
+  {
     name: "lets those in line wait on when a limit is raised",
     file: "memory/queues/queues.ts",
     find: "  for (const key of limited.keys.keys()) makeReady(limited, key);\n",

@@ -24,14 +24,6 @@ export const LOCK_MUTATIONS: readonly Mutation[] = [
     caughtBy: "lock-line",
   },
   {
-    name: "frees a lock for a worker that has lost its run",
-    file: "memory/runs/commits.ts",
-    find: '  if (!row || judged === "lost") return LOST;\n',
-    replace:
-      '  if (row && judged === "lost" && commit.unlocks) giveBackLocks(state, row, now, commit.unlocks);\n  if (!row || judged === "lost") return LOST;\n',
-    caughtBy: "lock-line",
-  },
-  {
     name: "does not hold back a step inside of a lock after a retry",
     file: "replay/driven-machine.ts",
     find: "    return this.locks.regaining && !this.compensating;\n",

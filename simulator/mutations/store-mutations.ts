@@ -23,10 +23,24 @@ export const STORE_MUTATIONS: readonly Mutation[] = [
     caughtBy: "holder-appends",
   },
   {
+    name: "takes an append of an epoch that is over",
+    file: "model/decisions/commit.ts",
+    find: 'if (row.epoch !== sent.epoch || row.commit !== sent.commit || !isHolder) return "lost";',
+    replace: 'if (row.commit !== sent.commit) return "lost";',
+    caughtBy: "holder-appends",
+  },
+  {
+    name: "does not know an append again that it has written before",
+    file: "memory/runs/commits.ts",
+    find: 'if (judged !== "again") appendEvents(state, row, commit);',
+    replace: "appendEvents(state, row, commit);",
+    caughtBy: "no-complaints",
+  },
+  {
     name: "lets a run go while messages wait for it",
     file: "model/decisions/commit.ts",
-    find: 'return type === "hold" || (type === "suspend" && isBehind(row, sent));',
-    replace: 'return type === "hold";',
+    find: 'return keepsHolding(transition) || (transition.type === "suspend" && isBehind(row, sent));',
+    replace: "return keepsHolding(transition);",
     caughtBy: "wake-ups",
   },
   {

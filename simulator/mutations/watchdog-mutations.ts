@@ -30,6 +30,20 @@ export const WATCHDOG_MUTATIONS: readonly Mutation[] = [
     caughtBy: "watchdog",
   },
   {
+    name: "cancels a run that was taken on since it was found",
+    file: "engine/watchdog/actions.ts",
+    find: "      epoch,\n      ...messageFrom({ by: WATCHDOG, reason }),\n",
+    replace: "      ...messageFrom({ by: WATCHDOG, reason }),\n",
+    caughtBy: "watchdog",
+  },
+  {
+    name: "cancels a run without saying who it was",
+    file: "engine/watchdog/actions.ts",
+    find: "      epoch,\n      ...messageFrom({ by: WATCHDOG, reason }),\n",
+    replace: "      epoch,\n      ...messageFrom({ reason }),\n",
+    caughtBy: "watchdog",
+  },
+  {
     name: "ends the attempt of a task without telling its run",
     file: "engine/watchdog/actions.ts",
     find: "const { outcomes } = await store.inbox.deliver({ messages: [note], inboxMax: limits.inboxMax });",

@@ -52,6 +52,8 @@ export class LimitWatch {
   readonly #state: MemoryState;
   readonly #trace: Trace;
   readonly #watched = new Map<string, Watched>();
+  /** By queue: what its limits were set to last. */
+  readonly #revisions = new Map<string, string>();
   #known = new Map<string, Guest>();
 
   constructor(state: MemoryState, trace: Trace) {
@@ -61,11 +63,11 @@ export class LimitWatch {
 
   /** Notes what a call has just done. */
   note(at: number, now: number, who: string, method: StoreMethod, params: unknown, answer: Promise<unknown>): void {
-    if (this.#watched.size === 0 && method !== "queues.set") return;
+    if (this.#watched.size === 0 && method !== "queues.setIfRevision") return;
     const guests = this.#guests(now);
     const before = this.#watched.size === 0 ? guests : this.#known;
     this.#known = guests;
-    if (method === "queues.set") this.#change(params as SetQueueParams, guests, now);
+    if (method === "queues.setIfRevision") this.#change(params as SetQueueParams, guests, now);
     for (const watched of this.#watched.values()) this.#leave(watched, guests);
     const admitted: Guest[] = [];
     for (const guest of guests.values()) {
@@ -101,8 +103,19 @@ export class LimitWatch {
     }
   }
 
-  #change({ namespace, queue, limits }: SetQueueParams, guests: ReadonlyMap<string, Guest>, now: number): void {
+  /** A copy of an earlier call, or one that was made for limits which the queue has no more, changes nothing. */
+  #change(params: SetQueueParams, guests: ReadonlyMap<string, Guest>, now: number): void {
+    const { namespace, queue, limits, revision, next } = params;
     if (namespace !== NAMESPACE) return;
+    const known = this.#revisions.get(queue) ?? null;
+    const changes = known === revision && known !== next;
+    if (changes) this.#revisions.set(queue, next);
+    const stored = this.#state.queueRevisions.get(`${namespace}\n${queue}`) ?? null;
+    if (stored !== (changes ? next : known))
+      this.lineFaults.push({
+        text: `the limits of ${queue} were set by a call for ${revision}, but they were ${known}`,
+      });
+    if (!changes) return;
     for (const kind of QUEUE_KINDS) {
       const name = `${kind} ${queue}`;
       const known = this.#watched.get(name);

@@ -29,7 +29,7 @@ export class Recorder {
       const row = this.#state.runs.get(commit.runId);
       if (!was || !row) return;
       const { runId, epoch, events, transition } = commit;
-      const applied = row.commit !== was.commit;
+      const applied = row.commit !== was.commit || (transition.type === "append" && row.eventCount !== was.eventCount);
       this.commits.push({
         at,
         storeAt,

@@ -35,6 +35,7 @@ import type { Trace } from "../trace.ts";
 import { LimitWatch } from "./limit-watch.ts";
 import { LockWatch } from "./lock-watch.ts";
 import { OperationWatch } from "./operation-watch.ts";
+import { PurgeWatch } from "./purge-watch.ts";
 import { Recorder } from "./recorder.ts";
 import { ScheduleWatch } from "./schedule-watch.ts";
 import { SegmentWatch } from "./segment-watch.ts";
@@ -78,6 +79,9 @@ export class SimStore {
   readonly lockWatch: LockWatch;
   readonly limitWatch: LimitWatch;
   readonly watchdogWatch: WatchdogWatch;
+  readonly purgeWatch: PurgeWatch;
+  /** Told of every call, once it has taken effect. */
+  onApplied: (method: StoreMethod) => void = () => {};
   readonly time: SimTime;
   readonly dice: Dice;
   readonly trace: Trace;
@@ -115,6 +119,7 @@ export class SimStore {
     this.lockWatch = new LockWatch(this.memory.state, trace);
     this.limitWatch = new LimitWatch(this.memory.state, trace);
     this.watchdogWatch = new WatchdogWatch(this.memory.state);
+    this.purgeWatch = new PurgeWatch(this.memory.state);
   }
 
   now(): number {
@@ -177,15 +182,17 @@ export class SimStore {
       placeFaults: this.limitWatch.placeFaults,
       lineFaults: this.limitWatch.lineFaults,
       watchdogFaults: this.watchdogWatch.faults,
+      purgeFaults: this.purgeWatch.faults,
     };
   }
 
   #applyAll(who: string, method: StoreMethod, params: unknown): Promise<unknown> {
     const { jumpedAt } = this;
     const at = { now: this.now(), jumpedAt, elapsedMs: this.time.elapsedMs };
-    const plain = (): Promise<unknown> => callStore(this.memory, method, params);
+    const plain = (): Promise<unknown> =>
+      this.purgeWatch.around(method, at.now, () => callStore(this.memory, method, params));
     const { watchdogWatch } = this;
-    const call = watchdogWatch.afterMs === 0 ? plain : () => watchdogWatch.around(method, params, at, plain);
+    const call = !watchdogWatch.expected ? plain : () => watchdogWatch.around(method, params, at, plain);
     const answer =
       method === "runs.commit"
         ? this.recorder.around(this.time.elapsedMs, this.now(), who, params as CommitRunsParams, call)
@@ -198,6 +205,7 @@ export class SimStore {
     this.lockWatch.note(this.time.elapsedMs, who, method, params);
     this.limitWatch.note(this.time.elapsedMs, this.now(), who, method, params, answer);
     this.segmentWatch.note(this.time.elapsedMs, who, method);
+    this.onApplied(method);
     // Only the work inside a transaction may fail.
     answer.catch((error: unknown) => {
       if (method !== "transact") this.complaints.push(`${method}: ${error}`);

@@ -7,6 +7,7 @@ import { VERBS } from "./command/verbs.ts";
 import { EXIT } from "./io/exit-code.ts";
 import { CommandError, type Failure, failureOf, UsageError } from "./io/failure.ts";
 import type { Io } from "./io/io.ts";
+import { DEFAULT_URL } from "./io/target.ts";
 import { jsonLine } from "./output/json-line.ts";
 import { paintFor } from "./output/paint.ts";
 import { harmless } from "./output/width.ts";
@@ -14,7 +15,8 @@ import { version } from "./version.ts";
 
 /** Runs the command line `argv` (without the program) and returns its exit code. Never throws, and never ends the process. */
 export async function main(argv: readonly string[], io: Io): Promise<number> {
-  const json = argv.includes("--json");
+  const end = argv.indexOf("--");
+  const json = (end < 0 ? argv : argv.slice(0, end)).includes("--json");
   try {
     return await run(argv, io);
   } catch (error) {
@@ -38,9 +40,21 @@ async function run(argv: readonly string[], io: Io): Promise<number> {
   const call = new Call(verb, values, io);
   try {
     return (await action(call)) ?? EXIT.done;
+  } catch (error) {
+    throw await withHint(call, error, io);
   } finally {
     await call.close();
   }
+}
+
+/** Nobody named the server that does not answer: then that is what to say. */
+async function withHint(call: Call, error: unknown, io: Io): Promise<unknown> {
+  if (!call.triedDefault) return error;
+  const failure = failureOf(error, error instanceof CommandError ? {} : await registry(io));
+  if (failure.exitCode !== EXIT.unreachable) return error;
+  const hint = `No store or server was named, so ${DEFAULT_URL} was tried. Name one with --url, HOLDFAST_URL or a context, or start one with: holdfast dev`;
+  const { message, code, kind, data, exitCode } = failure;
+  return new CommandError(`${message.replace(/\.?$/, ".")} ${hint}`, { code, kind, data, exitCode, cause: error });
 }
 
 function help({ path }: Found, io: Io, asked: boolean): number {

@@ -1,15 +1,16 @@
 // replay-check, bench and torture, and what the command says when it is used wrongly.
-import { readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { connect, silentLogger } from "holdfast";
+import * as holdfast from "holdfast";
+import { connect, HoldfastError, silentLogger } from "holdfast";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { newFolder, newStore, run, StoreUnderTest, sampleCode } from "./command-under-test.ts";
+import { KINDS, newFolder, newStore, run, StoreUnderTest, sampleCode } from "./command-under-test.ts";
 
 const [changedCode, otherCode] = ["changed-code.ts", "other-code.ts"].map((name) =>
   path.join(path.dirname(sampleCode), name),
 ) as [string, string];
 
-describe.each(["SQLite", "PostgreSQL"] as const)("replay-check on %s", (kind) => {
+describe.each(KINDS)("replay-check on %s", (kind) => {
   let store: StoreUnderTest;
   const folder = newFolder();
   beforeAll(async () => {
@@ -28,7 +29,7 @@ describe.each(["SQLite", "PostgreSQL"] as const)("replay-check on %s", (kind) =>
     expect(code).toBe(0);
     expect(records).toEqual([
       { id: "open-1", runId: expect.any(String), workflow: "order", version: "1", outcome: "same" },
-      { summary: { checked: 1, same: 1, diverged: 0, noCode: 0, saved: 0 } },
+      { summary: { checked: 1, same: 1, diverged: 0, parked: 0, noCode: 0, saved: 0 } },
     ]);
     expect(await store.hf.get("open-1").status()).toBe("waiting");
   });
@@ -44,11 +45,11 @@ describe.each(["SQLite", "PostgreSQL"] as const)("replay-check on %s", (kind) =>
       location: expect.stringMatching(/changed-code\.ts:6:\d+$/),
       message: expect.stringContaining("does not match its history"),
     });
-    const people = await run(["--url", store.url, "replay-check", changedCode], {
+    const people = await store.run(["replay-check", changedCode], {
       cwd: path.dirname(changedCode),
       env: { GITHUB_ACTIONS: "true" },
     });
-    expect(people.out).toContain("1 open runs checked: 0 replay, 1 do not");
+    expect(people.out).toContain("1 open run checked: 0 replay, 1 do not");
     expect(people.out).toMatch(/::error file=changed-code\.ts,line=6,col=\d+::Run open-1 of order/);
   });
 
@@ -66,6 +67,31 @@ describe.each(["SQLite", "PostgreSQL"] as const)("replay-check on %s", (kind) =>
     const { code, records } = await store.json("replay-check", otherCode);
     expect(code).toBe(0);
     expect(records[0]).toMatchObject({ id: "open-1", outcome: "no_code" });
+  });
+
+  test("a run that is parked for a bug which the code still has is named, and is no divergence", async () => {
+    await store.json("workflow", "start", "buggy", "--id", "bug-1");
+    for (;;) if ((await store.hf.get("bug-1").status()) === "parked") break;
+    const argv = ["replay-check", sampleCode, "--workflow", "buggy"];
+    const { code, records } = await store.json(...argv);
+    expect(code).toBe(0);
+    expect(records[0]).toMatchObject({
+      id: "bug-1",
+      outcome: "parked",
+      location: expect.stringContaining("sample-code.ts"),
+    });
+    const people = await store.run(argv, { env: { GITHUB_ACTIONS: "true" } });
+    expect(people.out).toContain("1 is parked for a bug that the code still has");
+    expect(people.out).not.toContain("::error");
+    // The same code for a run that has not come to a stop is a fault.
+    const histories = path.join(folder, "bugs");
+    await store.json("replay-check", "--save", histories, "--workflow", "buggy");
+    const [file = ""] = readdirSync(histories);
+    const text = readFileSync(path.join(histories, file), "utf8");
+    writeFileSync(path.join(histories, file), text.replace('"parked":"workflow_bug"', '"parked":null'));
+    const running = await store.json(...argv, "--from", histories);
+    expect([running.code, running.records[0]]).toMatchObject([7, { outcome: "diverged" }]);
+    await store.json("workflow", "terminate", "bug-1");
   });
 
   test("move refuses the store that the runs are in", async () => {
@@ -142,6 +168,77 @@ describe("used wrongly", () => {
     expect([code, err]).toEqual([2, expect.stringContaining("--url file:app.db")]);
   });
 
+  test("a server that nobody named and that does not answer is explained", async () => {
+    // Whether something listens at the default address is up to the machine.
+    const connect = async () => {
+      throw new HoldfastError("store_unavailable", "The server cannot be reached");
+    };
+    const around = { packages: { "@holdfast/remote": {} }, core: async () => ({ ...holdfast, connect }) };
+    const { code, err } = await run(["workflow", "list"], around);
+    expect([code, err]).toEqual([4, expect.stringMatching(/No store or server was named.*--url.*holdfast dev/)]);
+    const json = await run(["--json", "workflow", "list"], around);
+    expect([json.code, json.error.code]).toEqual([4, "store_unavailable"]);
+    const named = await run(["--url", "http://127.0.0.1:1", "token", "list"]);
+    expect([named.code, named.err.includes("No store")]).toEqual([4, false]);
+  });
+
+  test("paths that cannot be read or written are named, with a reason and without a stack", async () => {
+    const folder = newFolder();
+    const file = path.join(folder, "file");
+    writeFileSync(file, "{}");
+    const { url, remove } = newStore("SQLite");
+    await run(["--url", url, "workflow", "start", "order", "--input", '{"cents":1}']);
+    const inFile = path.join(file, "below");
+    const asked: [readonly string[], Record<string, string>, number, RegExp][] = [
+      [["context", "add", "a", "--url", "memory:"], { HOLDFAST_CONFIG_DIR: inFile }, 2, /a part of its path is a file/],
+      [["--url", url, "export", "--to", path.join(inFile, "runs.jsonl")], {}, 2, /cannot be written/],
+      [["--url", url, "import", "--from", path.join(folder, "none.jsonl")], {}, 2, /cannot be read/],
+      [
+        ["--url", url, "replay-check", "--save", inFile],
+        {},
+        2,
+        /below cannot be written: a part of its path is a file/,
+      ],
+      [["replay-check", sampleCode, "--from", path.join(folder, "none")], {}, 3, /there is no such file or folder/],
+      [["--url", url, "workflow", "start", "order", "--input", "@none.json"], {}, 3, /none.json cannot be read/],
+    ];
+    for (const [argv, env, code, says] of asked) {
+      const ran = await run(argv, { env, cwd: folder });
+      expect([argv, ran.code, ran.err]).toEqual([argv, code, expect.stringMatching(says)]);
+      expect(ran.err.trim().split("\n")).toHaveLength(1);
+    }
+    const dev = await run(["--json", "dev", sampleCode], { cwd: inFile });
+    expect([dev.code, dev.error.code]).toEqual([2, "file_failed"]);
+    rmSync(folder, { recursive: true, force: true });
+    await remove();
+  });
+
+  test("what would lose something, or has been half done when it is refused, is refused before", async () => {
+    const { url, remove } = newStore("SQLite");
+    await run(["--url", url, "workflow", "start", "order", "--id", "o-1", "--input", '{"cents":1}']);
+    const refused: [readonly string[], RegExp][] = [
+      [["move", "--to", "memory:", "--all", "--yes"], /would end with this command/],
+      [["move", "--to", "memory:shared", "--all", "--yes"], /would end with this command/],
+      [["workflow", "start", "order", "--wait", "--timeout", "soon"], /--timeout is "soon"/],
+      [["workflow", "start", "order", "--timeout", "5s"], /--run-timeout/],
+      [["workflow", "result", "o-1", "--timeout", "5"], /--timeout is "5"/],
+      [["retention", "set"], /--completed 30d/],
+      [["context", "add", "a", "--url", "app.db"], /no store or server/],
+    ];
+    const config = newFolder();
+    for (const [argv, says] of refused) {
+      const ran = await run(argv, { env: { HOLDFAST_CONFIG_DIR: config, HOLDFAST_URL: url } });
+      expect([argv, ran.code, ran.out, ran.err]).toEqual([argv, 2, "", expect.stringMatching(says)]);
+    }
+    rmSync(config, { recursive: true, force: true });
+    expect((await run(["--url", url, "--json", "workflow", "list"])).records).toMatchObject([
+      { id: "o-1", status: "pending" },
+    ]);
+    const named = await run(["--url", url, "workflow", "describe", "--", "--json"]);
+    expect([named.code, named.err]).toEqual([3, expect.stringMatching(/^error: There is no run "--json"/)]);
+    await remove();
+  });
+
   test("a file that is not there is not created", async () => {
     const { code, error } = await run(["--url", "file:no-such-folder/app.db", "--json", "workflow", "list"]);
     expect([code, error.code]).toEqual([3, "store_not_found"]);
@@ -196,14 +293,14 @@ test("server serves the store with the package of its own, until it is told to s
     return {
       url: "http://127.0.0.1:7433",
       dashboard: "http://127.0.0.1:7433/",
-      close: async () => void calls.push("closed"),
+      close: async (options?: object) => void calls.push(options),
     };
   };
   const argv = ["--url", "postgres://db/app", "server", "--port", "7433", "--auth", "keys", "--auth", "mtls"];
   const { code, out } = await run(argv, { packages: { "@holdfast/server": { openServer } }, interrupted: stop.signal });
   expect([code, out]).toEqual([0, "Holdfast listening on http://127.0.0.1:7433\nDashboard: http://127.0.0.1:7433/\n"]);
   const logger = expect.any(Object);
-  expect(calls).toEqual([{ url: "postgres://db/app", port: 7433, auth: ["keys", "mtls"], logger }, "closed"]);
+  expect(calls).toEqual([{ url: "postgres://db/app", port: 7433, auth: ["keys", "mtls"], logger }, { balancerMs: 0 }]);
 });
 
 test("payloads that are encrypted are read and written with the codec of a file", async () => {

@@ -8,6 +8,8 @@ export interface ChildOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Columns of a pseudo-terminal, which `script` of util-linux makes; undefined: a pipe. */
   readonly terminal?: number;
+  /** Another program of the tests, in place of the command. */
+  readonly program?: string;
 }
 
 export class ChildCommand {
@@ -17,9 +19,9 @@ export class ChildCommand {
   readonly process: ChildProcess;
   readonly #waiting = new Set<() => void>();
 
-  constructor(argv: readonly string[], { cwd, env, terminal }: ChildOptions = {}) {
+  constructor(argv: readonly string[], { cwd, env, terminal, program: main = bin }: ChildOptions = {}) {
     const { NODE_ENV: _env, VITEST: _vitest, NO_COLOR: _color, ...own } = process.env;
-    const command = [process.execPath, ...nodeArgs, bin, ...argv];
+    const command = [process.execPath, ...nodeArgs, main, ...argv];
     // The first line of a terminal sets its size; "exec" leaves no shell in between, so that signals reach the command.
     const script = `stty cols ${terminal} rows 30; exec ${command.map(quoted).join(" ")}`;
     const [program, ...args] = terminal === undefined ? command : ["script", "-qec", script, "/dev/null"];

@@ -5,13 +5,14 @@ import path from "node:path";
 import process from "node:process";
 import { Readable } from "node:stream";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { openServer } from "@holdfast/server";
 import { type Client, connect, silentLogger } from "holdfast";
 import pg from "pg";
 import { expect } from "vitest";
 import type { Io } from "../src/io/io.ts";
 import { wait } from "../src/io/process-io.ts";
 import { main } from "../src/main.ts";
-import { asking, double, failing, mailing, order, sendMail } from "./sample-code.ts";
+import { asking, buggy, double, failing, mailing, order, sendMail } from "./sample-code.ts";
 
 export const bin = fileURLToPath(new URL("../src/bin.ts", import.meta.url));
 export const sampleCode = fileURLToPath(new URL("./sample-code.ts", import.meta.url));
@@ -36,6 +37,7 @@ export interface Around {
   readonly interrupted?: AbortSignal;
   readonly cwd?: string;
   readonly random?: () => number;
+  readonly core?: Io["core"];
   /** Packages that are installed, by name. */
   readonly packages?: Readonly<Record<string, unknown>>;
 }
@@ -58,7 +60,7 @@ export async function run(argv: readonly string[], around: Around = {}): Promise
     // tidy-allow: which worker is killed next does not matter
     random: around.random ?? (() => Math.random()),
     interrupted: around.interrupted ?? new AbortController().signal,
-    core: () => import("holdfast"),
+    core: around.core ?? (() => import("holdfast")),
     adapter: () => import("holdfast/adapter"),
     importFile: (file) => import(pathToFileURL(file).href),
     importPackage: async (name) => around.packages?.[name],
@@ -83,6 +85,10 @@ export function linesOf(text: string): string[] {
   return text.split("\n").filter((line) => line !== "");
 }
 
+/** What the command is pointed at: a store, or a server in front of one. */
+export const KINDS = ["SQLite", "PostgreSQL", "a server"] as const;
+export type Kind = (typeof KINDS)[number];
+
 /** A store with a worker that has the sample code. */
 export class StoreUnderTest {
   readonly url: string;
@@ -95,16 +101,22 @@ export class StoreUnderTest {
     this.#remove = remove;
   }
 
-  static async open(kind: "SQLite" | "PostgreSQL"): Promise<StoreUnderTest> {
-    const { url, remove } = newStore(kind);
+  static async open(kind: Kind): Promise<StoreUnderTest> {
+    const { url, remove } = kind === "a server" ? await newServer() : newStore(kind);
     const hf = await connect(url, { logger: silentLogger });
-    await hf.worker({ workflows: [order, double, failing, mailing, asking], tasks: [sendMail], name: "tests" }).start();
+    await hf
+      .worker({ workflows: [order, double, failing, mailing, asking, buggy], tasks: [sendMail], name: "tests" })
+      .start();
     return new StoreUnderTest(url, hf, remove);
   }
 
   /** `holdfast --url <this store> …`. */
-  readonly holdfast = (...argv: string[]): Promise<Ran> => run(["--url", this.url, ...argv]);
+  readonly holdfast = (...argv: string[]): Promise<Ran> => this.run(argv);
   readonly json = (...argv: string[]): Promise<Ran> => this.holdfast("--json", ...argv);
+
+  run(argv: readonly string[], around: Around = {}): Promise<Ran> {
+    return run(["--url", this.url, ...argv], { packages: { "@holdfast/remote": {} }, ...around });
+  }
 
   async close(): Promise<void> {
     await this.hf.close();
@@ -143,6 +155,19 @@ export function newStore(kind: "SQLite" | "PostgreSQL"): {
     await admin.end();
   };
   return { url: url.toString(), remove };
+}
+
+/** The URL of a server on a SQLite file, where everybody may do everything. */
+async function newServer(): Promise<ReturnType<typeof newStore>> {
+  const { url: store, remove } = newStore("SQLite");
+  const server = await openServer({ url: store, port: 0, logger: silentLogger });
+  return {
+    url: server.url,
+    remove: async () => {
+      await server.close();
+      await remove();
+    },
+  };
 }
 
 export function newFolder(): string {

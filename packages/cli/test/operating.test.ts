@@ -1,10 +1,10 @@
 // Everything but runs: schedules, queues, workers, versions, tasks, health, what is kept.
 import { existsSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { eventually, newStore, run, StoreUnderTest } from "./command-under-test.ts";
+import { eventually, KINDS, newStore, run, StoreUnderTest } from "./command-under-test.ts";
 import { allowed } from "./sample-code.ts";
 
-describe.each(["SQLite", "PostgreSQL"] as const)("on %s", (kind) => {
+describe.each(KINDS)("on %s", (kind) => {
   let store: StoreUnderTest;
   beforeAll(async () => {
     allowed.clear();
@@ -185,6 +185,11 @@ describe.each(["SQLite", "PostgreSQL"] as const)("on %s", (kind) => {
   });
 
   test("a store without tables is not changed by a check, and is created by migrate", async () => {
+    if (kind === "a server") {
+      const { code, error } = await store.json("migrate");
+      expect([code, error.message]).toEqual([2, expect.stringContaining("not through a server")]);
+      return;
+    }
     const { url, remove } = newStore(kind);
     try {
       const check = await run(["--url", url, "--json", "migrate", "--check"]);

@@ -146,7 +146,7 @@ test("dev reloads code that changes, and keeps the old code while the new cannot
     path.join(project, "app.ts"),
     'import { workflow } from "holdfast";\nimport { answer } from "./answer.ts";\nexport const ask = workflow("ask", async () => answer);\n',
   );
-  const child = start(["--json", "dev", "app.ts"], { cwd: project });
+  const child = start(["--json", "dev", "app.ts", "--port", "0"], { cwd: project });
   await child.wrote('"event":"ready"');
   const ask = async (): Promise<string> => {
     const argv = ["--url", "file:.holdfast/dev.db", "workflow", "start", "ask", "--wait", "--timeout", "10s"];

@@ -1,9 +1,9 @@
-// `holdfast workflow …` on both stores that keep something.
+// `holdfast workflow …` on both stores that keep something, and through a server.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { eventually, run, StoreUnderTest } from "./command-under-test.ts";
+import { eventually, KINDS, StoreUnderTest } from "./command-under-test.ts";
 import { allowed } from "./sample-code.ts";
 
-describe.each(["SQLite", "PostgreSQL"] as const)("on %s", (kind) => {
+describe.each(KINDS)("on %s", (kind) => {
   let store: StoreUnderTest;
   beforeAll(async () => {
     allowed.clear();
@@ -35,8 +35,8 @@ describe.each(["SQLite", "PostgreSQL"] as const)("on %s", (kind) => {
   });
 
   test("start --wait prints the result alone, and reads its input from standard input", async () => {
-    const argv = ["--url", store.url, "workflow", "start", "double", "--input", "-", "--wait"];
-    expect(await run(argv, { stdin: '{"n":4}' })).toMatchObject({ code: 0, out: "8\n", err: "" });
+    const argv = ["workflow", "start", "double", "--input", "-", "--wait"];
+    expect(await store.run(argv, { stdin: '{"n":4}' })).toMatchObject({ code: 0, out: "8\n", err: "" });
   });
 
   test("a run that fails is exit code 1, with the error of the run", async () => {
@@ -157,6 +157,27 @@ describe.each(["SQLite", "PostgreSQL"] as const)("on %s", (kind) => {
     expect((await store.json("workflow", "pause", "end")).code).toBe(6);
   });
 
+  test("a run that has ended otherwise is neither canceled nor terminated, and the exit code says so", async () => {
+    await store.json("workflow", "start", "double", "--id", "over", "--input", '{"n":1}', "--wait");
+    for (const verb of ["cancel", "terminate"]) {
+      const { code, error, out } = await store.json("workflow", verb, "over");
+      expect([verb, code, error.code, out]).toEqual([verb, 6, "run_closed", ""]);
+      expect(error.message).toContain(`There is nothing to ${verb}.`);
+    }
+    // What is asked for twice is done once.
+    expect((await store.json("workflow", "cancel", "act")).records).toMatchObject([{ status: "canceled" }]);
+    expect((await store.json("workflow", "terminate", "end")).records).toMatchObject([{ status: "terminated" }]);
+  });
+
+  test("a run begins at a time ahead of now", async () => {
+    await store.json("workflow", "start", "double", "--id", "later", "--input", '{"n":1}', "--at", "2h");
+    const [run] = (await store.json("workflow", "describe", "later")).records;
+    expect(run).toMatchObject({ status: "pending" });
+    // tidy-allow: the store's clock says when the run is due
+    expect(Date.parse(String(run?.["availableAt"])) - Date.now()).toBeGreaterThan(3_600_000);
+    await store.json("workflow", "terminate", "later");
+  });
+
   test("a failed run is continued at what failed", async () => {
     expect((await store.json("workflow", "start", "failing", "--id", "again", "--wait")).code).toBe(1);
     allowed.add("again");
@@ -234,9 +255,17 @@ describe.each(["SQLite", "PostgreSQL"] as const)("on %s", (kind) => {
       expect(records).toMatchObject([{ matched: 3, done: 3, skipped: [] }]);
       await eventually(() => store.hf.count({ attributes: { many: true }, status: "completed" })).toBe(3);
       const skipped = await store.json("workflow", "cancel", "--attribute", "many=true", "--yes");
-      expect(skipped.records).toMatchObject([
-        { matched: 3, done: 0, skippedCount: 3, skipped: [{ code: "run_closed" }, {}, {}] },
-      ]);
+      expect([skipped.code, skipped.records]).toMatchObject([0, [{ matched: 0, done: 0, skippedCount: 0 }]]);
+    });
+
+    test("runs that have ended are not counted, and a status that leaves nothing to do is refused", async () => {
+      const ended = ["--attribute", "many=true"];
+      const dry = async (...argv: string[]) => (await store.json("workflow", ...argv, ...ended, "--dry-run")).records;
+      for (const verb of ["cancel", "terminate", "pause", "resume", "retry"])
+        expect([verb, await dry(verb)]).toEqual([verb, [{ action: verb, matched: 0, dryRun: true }]]);
+      const { code, error } = await store.json("workflow", "cancel", ...ended, "--status", "completed", "--yes");
+      expect([code, error.message]).toEqual([2, expect.stringContaining("leaves nothing to do")]);
+      expect((await store.json("workflow", "cancel", ...ended, "--status", "wating", "--yes")).code).toBe(2);
     });
   });
 

@@ -22,6 +22,11 @@ export const order = workflow("order", async (ctx, input: { cents: number }) => 
 
 export const double = workflow("double", async (_ctx, input: { n: number }) => input.n * 2);
 
+export const buggy = workflow("buggy", async (ctx) => {
+  await ctx.step("look", () => 1);
+  return (undefined as unknown as { readonly missing: string }).missing;
+});
+
 /** What used to fail and may succeed now: ids of runs, addresses of mails. */
 export const allowed = new Set<string>();
 

@@ -46,14 +46,16 @@ export class Holder {
 
   /** The next commit, not sent yet. */
   draft(transition: Transition, fields: CommitFields = {}): RunCommit {
-    const { events = 0, tasks, settled, dropTasks, results, closes, replies, locks, unlocks } = fields;
+    const { events: given = 0, tasks, settled, dropTasks, results, closes, replies, locks, unlocks } = fields;
+    const events = typeof given === "number" ? someEvents(this.eventCount, given) : given;
     return {
       namespace: this.namespace,
       runId: this.runId,
       workerId: this.workerId,
       epoch: this.epoch,
       commit: this.commitNumber,
-      events: typeof events === "number" ? someEvents(this.eventCount, events) : events,
+      events,
+      eventCount: events.at(-1)?.seq ?? this.eventCount,
       consumed: fields.consumed ?? this.consumed,
       attributes: fields.attributes ?? null,
       clearDeadline: fields.clearDeadline ?? false,
@@ -105,7 +107,7 @@ export class Holder {
 
   /** Keeps count of a commit that the store has accepted. */
   follow(commit: RunCommit): void {
-    this.commitNumber = commit.commit + 1;
+    this.commitNumber = commit.commit + (commit.transition.type === "append" ? 0 : 1);
     this.eventCount = Math.max(this.eventCount, commit.events.at(-1)?.seq ?? 0);
     this.consumed = commit.consumed;
   }

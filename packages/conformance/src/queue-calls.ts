@@ -1,4 +1,4 @@
-import type { ClaimRunsParams, NewRun, QueueLimits, QueueState } from "holdfast/adapter";
+import type { ClaimRunsParams, NewRun, QueueLimits, QueueState, SetQueueParams } from "holdfast/adapter";
 import type { Fixture } from "./fixture.ts";
 import { Holder } from "./holder.ts";
 import { end } from "./sample-data.ts";
@@ -11,8 +11,14 @@ export class QueueCalls {
     this.#fixture = fixture;
   }
 
-  set(limits: QueueLimits | null, queue = "default", namespace = "default"): Promise<void> {
-    return this.#fixture.store.queues.set({ namespace, queue, limits });
+  /** Whatever limits it has. */
+  async set(limits: QueueLimits | null, queue = "default", namespace = "default"): Promise<void> {
+    for (let revision: string | null = null; ; ) {
+      const params: SetQueueParams = { namespace, queue, limits, revision, next: this.#fixture.newId() };
+      const result = await this.#fixture.store.queues.setIfRevision(params);
+      if (result.outcome === "written") return;
+      revision = result.revision;
+    }
   }
 
   /** Starts runs, each a millisecond after the one before, and returns their run ids. */

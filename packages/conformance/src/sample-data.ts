@@ -42,6 +42,7 @@ export function someEvents(eventCount: number, count: number, at: number = START
 }
 
 export const HOLD: Transition = { type: "hold", status: "running" };
+export const APPEND: Transition = { type: "append" };
 export const RELEASE: Transition = { type: "release" };
 
 export function suspend(

@@ -76,6 +76,7 @@ describe("the differential test notices a store that", () => {
     "stored values",
     "hints",
     "concurrency",
+    "appends in flight",
     "reading",
     "segments",
     "retention",

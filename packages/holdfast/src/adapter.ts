@@ -1,8 +1,13 @@
 /** For packages that implement the ports: the ports themselves, the model, the errors. It may change in any minor version. */
+export { readSpec, timesBetween } from "./calendar/index.ts";
 export type { Client } from "./client/client.ts";
 export type { ClientInTransaction, JoinedCalls } from "./client/client-in-transaction.ts";
+export { type ClientStore, clientStore } from "./client/client-on.ts";
 export { type OpenedClients, openClients } from "./client/connect.ts";
 export { clientInTransaction } from "./client/in-transaction.ts";
+export { summarizeRun } from "./client/run-view.ts";
+export { type GuestWorkflowParams, guestWorkflow } from "./define/guest-workflow.ts";
+export { type GuestWorker, guestWorker } from "./engine/worker/guest-worker.ts";
 export { isErrorCode } from "./errors/codes.ts";
 export { HoldfastError, type HoldfastErrorOptions, isHoldfastError } from "./errors/holdfast-error.ts";
 export {
@@ -20,6 +25,7 @@ export {
   optionsOf,
   wholeNumber,
 } from "./errors/option-checks.ts";
+export { type OnThrow, shouldRetry } from "./errors/retry-rule.ts";
 export {
   hasCredentials,
   readServerUrl,
@@ -58,8 +64,10 @@ export {
   type Bucket,
   type KeyRest,
   type KeyState,
+  keyLimits,
   type Lines,
   limitedFirst,
+  nextTokenAt,
   type Pace,
   type PlaceState,
   paceAfter,
@@ -67,8 +75,18 @@ export {
 } from "./model/decisions/admission.ts";
 export { type ArrivalRefusal, type Arriving, type AtArrival, judgeArrival } from "./model/decisions/arrival.ts";
 export { ASK_TAKE_MS, isOpenAsk } from "./model/decisions/ask.ts";
-export { type FencedRun, judgeCommit, type SentCommit, staysHeld } from "./model/decisions/commit.ts";
-export { afterHolder, type DeathMarks } from "./model/decisions/dead-holder.ts";
+export {
+  type FencedRun,
+  isSameEvent,
+  judgeAppend,
+  judgeCommit,
+  keepsHolding,
+  type SentAppend,
+  type SentCommit,
+  staysHeld,
+  storeCounts,
+} from "./model/decisions/commit.ts";
+export { afterGuest, afterHolder, type DeathMarks } from "./model/decisions/dead-holder.ts";
 export {
   isMoved,
   judgeDelivery,
@@ -170,6 +188,7 @@ export {
   type RunStatus,
   timeInHistory,
 } from "./model/run.ts";
+export { traceOf } from "./model/run-seed.ts";
 export {
   DECISIONS_MAX,
   type OpenRun,
@@ -372,6 +391,7 @@ export type {
   ScheduleStore,
   SegmentStore,
   SetQueueParams,
+  SetQueueResult,
   StartOutcome,
   StartParent,
   StartRun,
@@ -421,6 +441,13 @@ export { takenRunId } from "./ports/taken-run-id.ts";
 export { passOver } from "./replay/code/call-site.ts";
 export type { Context } from "./replay/context/context.ts";
 export { askTransaction } from "./replay/context/run-context.ts";
-export type { StepInfo, StepOptions } from "./replay/ops/step-options.ts";
+export type { BegunStep, FailedStep, GuestEnd, GuestHost, GuestRun } from "./replay/guests/guest-run.ts";
+export type { RunDeparture } from "./replay/machine.ts";
+export {
+  type ResolvedStepOptions,
+  resolveStepOptions,
+  type StepInfo,
+  type StepOptions,
+} from "./replay/ops/step-options.ts";
 export type { TransactionWork } from "./replay/ops/step-work.ts";
 export { systemPorts } from "./system/ports.ts";

@@ -29,6 +29,7 @@ const ADVICE_ON_PASSWORD = "Put one into the URL (postgres://user:password@host/
 const LOCKED = "55P03";
 /** Another call was faster, perhaps a copy of this one: if repeated, this call finds the other's result. */
 const RACE_CONSTRAINTS = ["open_ids_pkey", "runs_pkey", "run_starts_pkey"];
+const EVENTS_KEY = "events_pkey";
 const DUPLICATE = "23505";
 
 interface Failure {
@@ -55,7 +56,8 @@ export function callError(error: unknown, { where, call, harmless }: CallContext
   const options = { cause: error, data };
   if (state === INVARIANT) return new HoldfastError("invariant_broken", `${at}: ${message}`, options);
   if (state !== undefined && BAD_DATA.test(state) && !RACE_CONSTRAINTS.includes(constraint)) {
-    return new HoldfastError("store_refused", `${at}: the data was refused: ${message}`, options);
+    const refused = { ...options, data: { ...data, ...(constraint === "" ? {} : { constraint }) } };
+    return new HoldfastError("store_refused", `${at}: the data was refused: ${message}`, refused);
   }
   if (!harmless && (state === undefined || OUTCOME_UNKNOWN.test(state))) {
     return new HoldfastError("store_outcome_unknown", `${at}: no answer to what was sent: ${message}`, options);
@@ -72,6 +74,12 @@ export function isLockConflict(error: unknown): boolean {
 /** Whether a call gave up without effect because another call has just created the same row. */
 export function isRace(error: unknown): boolean {
   return isHoldfastError(error, "store_unavailable") && error.data.sqlState === DUPLICATE;
+}
+
+/** Whether a call failed without effect because an event that it adds is there already, or is just being added. */
+export function isEventConflict(error: unknown): boolean {
+  const { sqlState, constraint } = isHoldfastError(error, "store_refused") ? error.data : {};
+  return sqlState === DUPLICATE && constraint === EVENTS_KEY;
 }
 
 /** Whether the connection on which this happened is unusable. */

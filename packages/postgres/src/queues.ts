@@ -8,6 +8,7 @@ import {
   type QueueLoad,
   type QueueState,
   type SetQueueParams,
+  type SetQueueResult,
 } from "holdfast/adapter";
 import type { Row } from "./database/driver.ts";
 import type { Server } from "./database/server.ts";
@@ -17,6 +18,8 @@ const SET_QUEUE = callOf<SetQueueParams & { readonly notify: boolean }>("set_que
   p_namespace: ({ namespace }) => namespace,
   p_queue: ({ queue }) => queue,
   p_limits: ({ limits }) => (limits === null ? null : JSON.stringify(limits)),
+  p_revision: ({ revision }) => revision,
+  p_next: ({ next }) => next,
   p_notify: ({ notify }) => notify,
 });
 
@@ -57,8 +60,10 @@ function dueIn({ queue, waiting, oldest, suspect, late, timer }: Row) {
   };
 }
 
-export async function setQueue(server: Server, params: SetQueueParams): Promise<void> {
-  await server.writeOne(SET_QUEUE, { ...params, notify: server.notify });
+export async function setQueue(server: Server, params: SetQueueParams): Promise<SetQueueResult> {
+  const row = await server.writeOne(SET_QUEUE, { ...params, notify: server.notify });
+  if (row.o_written) return { outcome: "written" };
+  return { outcome: "moved", revision: row.o_revision as string | null };
 }
 
 /** A row for the runs of each queue, and one for its tasks. */
@@ -73,12 +78,13 @@ export async function listQueues(server: Server, params: ListQueuesParams): Prom
     });
 }
 
-function loadOf({ waiting, running, oldest, per_second, holders }: Row): QueueLoad {
+function loadOf({ waiting, running, oldest, per_second, token_at, holders }: Row): QueueLoad {
   return {
     waiting: Number(waiting),
     running: Number(running),
     oldestDueAt: oldest === null ? null : Number(oldest),
     perSecond: per_second as number,
+    tokenAt: token_at === null ? null : Number(token_at),
     holders: ((holders ?? []) as StoredHolder[]).map(({ op, ...holder }) => (op === null ? holder : { ...holder, op })),
   };
 }

@@ -136,7 +136,7 @@ export class PostgresStore implements port.Store {
   readonly debts: port.DebtStore = { read: this.#call(readDebts), pay: this.#call(payDebts) };
 
   readonly queues: port.QueueStore = {
-    set: this.#call(setQueue),
+    setIfRevision: this.#call(setQueue),
     list: this.#call(listQueues),
     backlog: this.#call(readBacklog),
   };

@@ -55,6 +55,7 @@ const RELEASE = callOf<ReleaseRunsParams & Notified>("release_runs", {
   ...WORKER,
   p_run: ({ runs }) => binary.uuidArray(runs, (run) => run.runId),
   p_epoch: ({ runs }) => binary.int4Array(runs, (run) => run.epoch),
+  p_died_alone: ({ died }) => died?.alone ?? null,
   p_notify: ({ notify }) => notify,
 });
 
@@ -63,7 +64,8 @@ const STOP = callOf<WorkerRef & Notified>("stop_worker", { ...WORKER, p_notify: 
 const READ_HELD = queryOf<WorkerRef>(
   "read_held",
   (at) => `
-    select r.run_id, r.epoch, r.commit_no from ${at}.workers w join ${at}.runs r on r.held_by = w.worker_id
+    select r.run_id, r.epoch, r.commit_no, greatest(r.event_count, (select e.seq from ${at}.events e where e.run_no = r.run_no
+             order by e.seq desc limit 1)) as event_count from ${at}.workers w join ${at}.runs r on r.held_by = w.worker_id
      where w.namespace = $namespace and w.worker_id = $worker order by r.run_id`,
   { namespace: ({ namespace }) => namespace, worker: ({ workerId }) => workerId },
 );
@@ -130,6 +132,7 @@ export async function readHeld(server: Server, params: WorkerRef): Promise<reado
     runId: row.run_id as string,
     epoch: row.epoch as number,
     commit: row.commit_no as number,
+    eventCount: row.event_count as number,
   }));
 }
 

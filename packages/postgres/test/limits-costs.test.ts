@@ -8,6 +8,8 @@ import { TestDatabase } from "./test-database.ts";
 
 const MANY = 6_000;
 const worker = idOf(1);
+/** The limits that a queue has first. */
+const FIRST = { revision: null, next: idOf(2) };
 let database: TestDatabase;
 let claims = 100;
 
@@ -45,7 +47,12 @@ test("a claim behind a full limit reads as much with thousands of runs in line a
   const { store } = await database.open();
   await register(store, worker, 3_600_000);
   const { namespace, queue } = LANE;
-  await store.queues.set({ namespace, queue, limits: { concurrency: 1, perKey: { concurrency: 1 } } });
+  await store.queues.setIfRevision({
+    ...FIRST,
+    namespace,
+    queue,
+    limits: { concurrency: 1, perKey: { concurrency: 1 } },
+  });
   await start(store, [newRun(1_000, { key: "a" }), newRun(1_001, { key: "b" })]);
   expect((await claim(store, worker, nextClaim())).runs).toHaveLength(1);
   const before = await readOfClaim();

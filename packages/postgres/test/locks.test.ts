@@ -147,7 +147,7 @@ describe("another transaction that is open and has locked a run", () => {
     expect(await store.runs.releaseIfHeld({ namespace: "default", workerId: worker, runs })).toEqual({ released: 1 });
     await store.workers.stop({ namespace: "default", workerId: worker });
     expect(await store.workers.readHeld({ namespace: "default", workerId: worker })).toEqual([
-      { runId: idOf(10), epoch: 1, commit: 0 },
+      { runId: idOf(10), epoch: 1, commit: 0, eventCount: 0 },
     ]);
     expect(await store.workers.sweep(SWEEP)).toMatchObject({ returned: 0, more: false });
     await other.query("rollback");

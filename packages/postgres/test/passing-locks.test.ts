@@ -42,7 +42,7 @@ test("a lock that is given back while others are being passed on reaches whoever
   const waiting = "select 1 from pg_stat_activity where pg_backend_pid() = any (pg_blocking_pids(pid))";
   while ((await other.query(waiting)).rowCount === 0);
   const released = event(2, { type: "lock_released", op: "lock:x", meta: { request: 1 } });
-  const leaving = { ...firstCommit(10), commit: 1, events: [released], unlocks: [1] };
+  const leaving = { ...firstCommit(10), commit: 1, events: [released], eventCount: 2, unlocks: [1] };
   const { outcomes } = await store.runs.commit({ commits: [leaving] });
   expect(outcomes[0]?.outcome).toBe("written");
   await other.query("commit");

@@ -16,7 +16,7 @@ import { TestDatabase } from "./test-database.ts";
 const RUNS = 500;
 const PAGE_BYTES = 8_192;
 /** And of queues with limits. */
-const LIMITS = ["limited", "limited_keys", "lines", "places", "debounces"];
+const LIMITS = ["limited", "limited_keys", "lines", "places", "queue_revisions", "debounces"];
 const worker = idOf(1);
 const NUMBERS = Array.from({ length: RUNS }, (_, i) => 1_000 + i);
 let own: OwnServer | undefined;

@@ -113,7 +113,7 @@ test("a claim of tasks, a sweep and a look for expired tasks read what they take
 
 test("a backlog is counted up to its limit in each lane, and a run is restarted alone", async () => {
   await expectFew(call("read_backlog", 3), ["default", 50, 5_000], 400);
-  await expectFew(call("restart_run", 7), ["default", idOf(1_005), 1, 0, 41, null, false], 30);
+  await expectFew(call("restart_run", 8), ["default", idOf(1_005), 1, 0, 0, 41, null, false], 30);
 });
 
 test("workers that have been gone for long are not read", async () => {

@@ -67,6 +67,7 @@ export function firstCommit(n: number, fields: Partial<RunCommit> = {}): RunComm
     epoch: 1,
     commit: 0,
     events: [event(1)],
+    eventCount: fields.events ? (fields.events.at(-1)?.seq ?? 0) : 1,
     consumed: 0,
     attributes: null,
     clearDeadline: false,

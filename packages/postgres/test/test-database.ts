@@ -44,6 +44,7 @@ const OTHER_TABLES = [
   "locks",
   "limited",
   "limited_keys",
+  "queue_revisions",
   "lines",
   "places",
   "tenants",

@@ -32,6 +32,7 @@ test("a vacuum leaves empty tables as long as they are: to shorten one it would 
       firstCommit(10, {
         commit: 1,
         events: [],
+        eventCount: 1,
         consumed: 1,
         results: [1],
         transition: { ...end, unlessBehind: true },

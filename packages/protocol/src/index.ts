@@ -148,6 +148,20 @@ export {
 } from "../gen/holdfast/v1/namespace_pb.js";
 export { StoreService } from "../gen/holdfast/v1/store_pb.js";
 export {
+  type AttachCredits,
+  AttachCreditsSchema,
+  type AttachGoAway,
+  AttachGoAwaySchema,
+  type AttachHello,
+  AttachHelloSchema,
+  type AttachReady,
+  AttachReadySchema,
+  type AttachRefusal,
+  AttachRefusalSchema,
+  type AttachRequest,
+  AttachRequestSchema,
+  type AttachResponse,
+  AttachResponseSchema,
   type BeginStepRequest,
   BeginStepRequestSchema,
   type BeginStepResponse,

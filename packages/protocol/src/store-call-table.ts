@@ -99,7 +99,7 @@ const ROWS: { readonly [M in StoreMethod]: Row<M> } = {
   "debts.pay": ["worker", "writes", ({ debts }) => all(debts)],
   "locks.pass": ["worker", "writes", ({ asks, givenBackBy }) => [...all(asks), ...all(givenBackBy)]],
   "locks.list": ["reader", "reads", own],
-  "queues.set": ["admin", "writes", own],
+  "queues.setIfRevision": ["admin", "writes", own],
   "queues.list": ["reader", "reads", own],
   "queues.backlog": ["reader", "reads", own],
   "namespaces.allow": ["admin", "writes", own],

@@ -8,6 +8,7 @@ export { requireNamespaceName } from "./access/namespace-rules.ts";
 export { PERMISSIONS, type Permission, type Permissions } from "./access/permissions.ts";
 export type { Grant, Principal } from "./access/principal.ts";
 export { DEFAULT_RATES, type Limited, type Rate, type Rates } from "./access/rate-limits.ts";
+export type { MountedPages, MountPages, PageGrant, PagesHost } from "./mounted-pages.ts";
 export type { MountedService, RunningService, ServiceHost } from "./mounted-service.ts";
 export { openServer, type Server } from "./open-server.ts";
 export type { NodeHandler, TlsOptions } from "./port/listener.ts";

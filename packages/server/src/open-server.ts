@@ -1,4 +1,5 @@
 /** Puts the parts together, and takes them apart again in order. */
+import { setMaxListeners } from "node:events";
 import type { DescService } from "@bufbuild/protobuf";
 import type { ConnectRouter } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
@@ -15,13 +16,15 @@ import {
 } from "@holdfast/protocol";
 import { HoldfastError, type OpenedClients, openClients } from "holdfast/adapter";
 import { AuditLog } from "./access/audit-log.ts";
-import { Authenticator } from "./access/authenticator.ts";
+import { Authenticator, type AuthMethod } from "./access/authenticator.ts";
 import { FailedLogins } from "./access/failed-logins.ts";
 import { NamespaceRules } from "./access/namespace-rules.ts";
 import { PERMISSIONS } from "./access/permissions.ts";
 import { DEFAULT_RATES, RateLimits } from "./access/rate-limits.ts";
 import { callTrace, traceTelemetry } from "./call-trace.ts";
 import { ClientPool } from "./client-pool.ts";
+import { GuestRuns } from "./guests/guest-runs.ts";
+import type { MountedPages } from "./mounted-pages.ts";
 import type { RunningService, ServiceHost } from "./mounted-service.ts";
 import { browserRules } from "./port/browser-rules.ts";
 import { Listener } from "./port/listener.ts";
@@ -37,6 +40,7 @@ import { healthService } from "./services/health.ts";
 import { namespaceService } from "./services/namespace-service.ts";
 import { Reflection } from "./services/reflection.ts";
 import { scheduleService } from "./services/schedule-service.ts";
+import { untilAborted } from "./services/until-aborted.ts";
 import { workerService } from "./services/worker-service.ts";
 import { workflowService } from "./services/workflow-service.ts";
 import { Admission } from "./store-service/admission.ts";
@@ -64,13 +68,16 @@ export interface Server {
   /** `http://127.0.0.1:7433` */
   readonly url: string;
   readonly port: number;
+  /** Where the dashboard is, if there is one. */
+  readonly dashboard?: string;
   /** How many clients and workers have a session with this server. */
   readonly sessions: number;
   /**
    * Drains and stops: not ready any more; no new connections; sessions are sent to other servers; polls are answered, streams end;
-   * calls have ten seconds; then the store is closed. Workers keep what they hold, and go on with the next server.
+   * calls have ten seconds; then the store is closed. Workers keep what they hold, and go on with the next server. `balancerMs` takes
+   * the place of the option.
    */
-  close(): Promise<void>;
+  close(options?: { readonly balancerMs?: number }): Promise<void>;
 }
 
 export async function openServer(options: ServerOptions): Promise<Server> {
@@ -101,7 +108,7 @@ async function serve(options: ServerOptions, opened: OpenedClients): Promise<Ser
   const { clock, log } = opened;
   const { host = "127.0.0.1", port = PORT_DEFAULT, tls, balancerMs = 0, coordinate = true } = options;
   const parts = makeParts(options, opened);
-  const { clients, audit, running, requests, drain, counts, sessions } = parts;
+  const { clients, audit, running, requests, drain, counts, sessions, guests, pages } = parts;
   const { firstSweepMs } = options.sessions ?? {};
   const patient = firstSweepMs === undefined ? {} : { firstSweepMs };
   const duties = coordinate ? await startDuties({ opened: opened.opened, clock, log, ...patient }) : undefined;
@@ -115,26 +122,30 @@ async function serve(options: ServerOptions, opened: OpenedClients): Promise<Ser
   });
   const shownHost = host.includes(":") ? `[${host}]` : host;
   let closing: Promise<void> | undefined;
-  const close = async (): Promise<void> => {
+  const close = async (waitMs: number): Promise<void> => {
     drain.abort();
-    await new Promise<void>((resolve) => void clock.setTimer(balancerMs, resolve));
+    await new Promise<void>((resolve) => void clock.setTimer(waitMs, resolve));
     listener.drain();
     await Promise.all([requests.idle(CALLS_MS_MAX), sessions.drain()]);
+    await guests.close();
     for (const { close: end } of running) await end?.();
+    await pages?.close();
     await listener.close();
     await duties?.stop();
     await clients.close();
     await audit.close();
     await opened.close();
   };
+  const url = `${secure ? "https" : "http"}://${shownHost}:${listener.port}`;
   return {
-    url: `${secure ? "https" : "http"}://${shownHost}:${listener.port}`,
+    url,
     port: listener.port,
+    ...(pages ? { dashboard: `${url}/` } : {}),
     get sessions() {
       return sessions.sessions;
     },
-    close() {
-      closing ??= close();
+    close(wanted) {
+      closing ??= close(wanted?.balancerMs ?? balancerMs);
       return closing;
     },
   };
@@ -143,10 +154,13 @@ async function serve(options: ServerOptions, opened: OpenedClients): Promise<Ser
 function makeParts(options: ServerOptions, opened: OpenedClients) {
   const { clock, random, log, store } = opened;
   const { access, notifier } = opened.opened;
+  const ports = { clock, random, store };
   const methods = authMethods(options);
   if (methods.includes("keys") && !access)
     throw new HoldfastError("not_supported", 'openServer: this store keeps no API keys, which auth "keys" needs.');
   const drain = new AbortController();
+  // Every poll that waits listens to it.
+  setMaxListeners(0, drain.signal);
   const audit = new AuditLog({ access, clock, random, log });
   const namespaces = new NamespaceRules(access, clock);
   const limits = new RateLimits(clock, { ...DEFAULT_RATES, ...options.limits });
@@ -159,33 +173,27 @@ function makeParts(options: ServerOptions, opened: OpenedClients) {
   const authenticator = new Authenticator({ access, clock, log, methods, onRefused, ...ways });
   const permissions = Object.assign({}, PERMISSIONS, ...mounted.map((one) => one.permissions));
   const draining = drain.signal;
-  const guard = new Guard({ permissions, authenticator, limits, namespaces, clients, audit, counts, log, draining });
+  const asking = { permissions, authenticator, limits, namespaces };
+  const guard = new Guard({ ...asking, clients, audit, counts, log, clock, draining });
+  const guests = new GuestRuns({ ...ports, clients });
   const unready = readiness(opened, draining);
   const host: ServiceHost = {
-    opened: opened.opened,
-    store,
-    clock,
-    random,
-    log,
-    draining,
+    ...{ ...ports, opened: opened.opened, log, draining },
     principalOf: (context) => guard.principalOf(context),
     requireEnabled: (namespace) => namespaces.requireEnabled(namespace),
   };
   const running = mounted.map((one) => one.mount(host));
   const features = ["store", ...mounted.flatMap((one) => one.features ?? [])];
-  const shared = { clock, random, namespaces, limits, access, audit, store, notifier, unready, version, features };
+  const shared = { ...ports, namespaces, limits, access, audit, notifier, unready, version, features, guests };
   const sessions = new StoreService({ ...opened.opened, clock, random, log, limits: options.sessions?.limits ?? {} });
   counts.sessions = () => sessions.sessions;
-  const routes = routesOf(guard, shared, running);
+  const routes = routesOf(guard, shared, running, draining);
+  const pages = options.dashboard && mountPages(options, opened, methods, authenticator, draining);
   const webhooks = new Webhooks({ namespaces, limits, failed: new FailedLogins(clock), clients, audit, log });
   const requests = new Requests({
     clock,
     rules: browserRules(options.host ?? "127.0.0.1", !methods.includes("none"), options.hosts ?? []),
-    services: connectNodeAdapter({
-      routes: routes.add,
-      contextValues: contextValuesOf,
-      ...READING,
-    }),
+    services: connectNodeAdapter({ routes: routes.add, contextValues: contextValuesOf, ...READING }),
     isCall: (path) => routes.paths.has(path),
     isStream: (path) => routes.streams.has(path),
     store: new StorePort({
@@ -197,7 +205,7 @@ function makeParts(options: ServerOptions, opened: OpenedClients) {
       recheckMs: options.sessions?.recheckMs ?? RECHECK_MS,
     }),
     hooks: (...asked) => webhooks.answer(...asked),
-    pages: options.pages,
+    pages: pages?.handler ?? options.pages,
     unready,
     requireReader: async (authorization, facts) => {
       const { grants } = await authenticator.principalOf({ authorization, ...facts });
@@ -207,7 +215,40 @@ function makeParts(options: ServerOptions, opened: OpenedClients) {
     openApi: openApi([...OWN_SERVICES, ...running.map(({ service }) => service)], version),
     bodyMsMax: options.patience?.bodyMsMax,
   });
-  return { clients, audit, running, requests, drain, counts, sessions };
+  return { clients, audit, running, requests, drain, counts, sessions, guests, pages };
+}
+
+/** The dashboard has a client of its own, so that its codec and its namespace are nobody else's. */
+function mountPages(
+  options: ServerOptions,
+  opened: OpenedClients,
+  methods: readonly AuthMethod[],
+  authenticator: Authenticator,
+  draining: AbortSignal,
+): MountedPages | undefined {
+  const { clock, random } = opened;
+  const client = opened.client("default");
+  const isOpen = methods.includes("none");
+  const reachable = options.insecurePublic === true || (options.hosts ?? []).length > 0;
+  const mounted = options.dashboard?.({
+    client,
+    access: opened.opened.access,
+    clock,
+    random,
+    door: isOpen ? (reachable ? "everybody" : "local") : "login",
+    keys: methods.includes("keys"),
+    principalOf: (credentials) => authenticator.principalOf(credentials),
+    draining,
+  });
+  return (
+    mounted && {
+      handler: mounted.handler,
+      async close() {
+        await mounted.close();
+        await client.close();
+      },
+    }
+  );
 }
 
 type Shared = Parameters<typeof workflowService>[0] &
@@ -217,7 +258,7 @@ type Shared = Parameters<typeof workflowService>[0] &
   Parameters<typeof namespaceService>[0];
 
 /** The services, and the paths of their calls. */
-function routesOf(guard: Guard, shared: Shared, running: readonly RunningService[]) {
+function routesOf(guard: Guard, shared: Shared, running: readonly RunningService[], draining: AbortSignal) {
   const services: DescService[] = [...OWN_SERVICES, Health, ServerReflection, ...running.map(({ service }) => service)];
   const reflection = new Reflection([...services, StoreProtocol]);
   const isService = (name: string): boolean => services.some(({ typeName }) => typeName === name);
@@ -231,7 +272,7 @@ function routesOf(guard: Guard, shared: Shared, running: readonly RunningService
     router.service(ServerReflection, {
       async *serverReflectionInfo(requests: AsyncIterable<ServerReflectionRequest>, context) {
         await guard.requireSomeGrant(context, ServerReflection.method.serverReflectionInfo);
-        for await (const request of requests) yield reflection.answer(request);
+        for await (const request of untilAborted(requests, draining)) yield reflection.answer(request);
       },
     });
     for (const one of running) {

@@ -61,6 +61,7 @@ const CHECKS: OptionChecks<ServerOptions> = {
   balancerMs: wholeNumber(0, BALANCER_MS_MAX),
   services: listOf(objectWith("mount")),
   pages: isFunction,
+  dashboard: isFunction,
   metrics: isFunction,
   logger: objectWith("debug", "info", "warn", "error"),
   // Those of the store are checked where it is opened.

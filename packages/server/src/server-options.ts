@@ -4,6 +4,7 @@ import type { AuthMethod } from "./access/authenticator.ts";
 import type { CertificateOptions } from "./access/certificates.ts";
 import type { JwtOptions } from "./access/json-web-tokens.ts";
 import type { Rates } from "./access/rate-limits.ts";
+import type { MountPages } from "./mounted-pages.ts";
 import type { MountedService } from "./mounted-service.ts";
 import type { NodeHandler, TlsOptions } from "./port/listener.ts";
 import type { ServiceLimits } from "./store-service/service-limits.ts";
@@ -77,6 +78,11 @@ export interface ServerOptions extends Omit<StoreOptions, "tls" | "token"> {
    * @defaultValue none: 404
    */
   readonly pages?: NodeHandler;
+  /**
+   * The dashboard, which is served at `/`: `serverDashboard` of `@holdfast/dashboard/server`. It takes the place of `pages`.
+   * @defaultValue none
+   */
+  readonly dashboard?: MountPages;
   /**
    * More metrics for `/metrics`, in the text format of Prometheus.
    * @defaultValue none

@@ -3,7 +3,9 @@ import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { createClient } from "@connectrpc/connect";
 import { AdminService, NamespaceService, Role, WorkflowService } from "@holdfast/protocol";
+import { connect, signal } from "holdfast";
 import { openClients, systemPorts } from "holdfast/adapter";
+import { encrypted } from "holdfast/codecs";
 import { SignJWT } from "jose";
 import { afterEach, describe, expect, test } from "vitest";
 import { createKey, openServer } from "../src/index.ts";
@@ -147,6 +149,23 @@ test("a namespace that requires encryption takes no other payloads", async () =>
     });
   await expect(start("json")).rejects.toThrow("is not encrypted");
   await start("encrypted");
+});
+
+test("a namespace that requires encryption takes no other values from clients of the library either", async () => {
+  t = await serverUnderTest();
+  const namespaces = createClient(NamespaceService, t.transport());
+  await namespaces.createNamespace({ namespace: "shop" });
+  await namespaces.updateNamespace({ namespace: "shop", requiresEncryption: true });
+  const options = { namespace: "shop", logger: silent };
+  const plain = await connect(t.server.url, options);
+  await expect(plain.start("a", "x")).rejects.toThrow("is not encrypted");
+  const codec = encrypted({ keys: { k: systemPorts.random.bytes(32) }, current: "k" });
+  const sealed = await connect(t.server.url, { ...options, codec });
+  const run = await sealed.start("a", "x");
+  await expect(plain.get(run.id).signal(signal<string>("s"), "x")).rejects.toThrow("is not encrypted");
+  await sealed.get(run.id).signal(signal<string>("s"), "x");
+  await plain.close();
+  await sealed.close();
 });
 
 test("calls beyond the limit are told when to come again", async () => {

@@ -4,6 +4,7 @@ import path from "node:path";
 import * as grpc from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
 import { task, workflow } from "holdfast";
+import { systemPorts } from "holdfast/adapter";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type ServerUnderTest, serverUnderTest } from "./server-under-test.ts";
 
@@ -13,6 +14,7 @@ const definition = loadSync("holdfast/v1/worker.proto", {
   longs: Number,
   enums: String,
   defaults: true,
+  oneofs: true,
 });
 const loaded = grpc.loadPackageDefinition(definition) as unknown as {
   holdfast: { v1: Record<string, grpc.ServiceClientConstructor> };
@@ -127,6 +129,97 @@ test("a worker that is asked to drain is told with its heartbeat, and gets nothi
   expect(await call("PollTask", { workerId })).toMatchObject({ runId: "" });
 });
 
+test("a worker without our code runs a workflow: steps, a retry, a sleep, its end", async () => {
+  const hf = await t.connect();
+  const { workerId } = await call("Register", { taskQueue: "voices", workflowTypes: ["song"] });
+  const run = await hf.start("song", { verses: 2 }, { queue: "voices" });
+  const executed: string[] = [];
+  for (let ended = false; !ended; ) {
+    const { kind, taskToken, input } = await call("PollTask", { workerId });
+    expect(kind).toBe("TASK_KIND_WORKFLOW");
+    expect(JSON.parse(input.data.toString())).toEqual({ verses: 2 });
+    const retryPolicy = { maximumAttempts: 2, initialIntervalMs: 1 };
+    const { shouldExecute, stepId, attempt } = await call("BeginStep", { taskToken, stepName: "sing", retryPolicy });
+    if (shouldExecute) {
+      executed.push(`sing ${attempt}`);
+      if (attempt === 1) {
+        const failed = await call("FailStep", { taskToken, stepId, attempt, error: { message: "off key" } });
+        expect(failed.scheduledRetry).toBe(true);
+        continue;
+      }
+      await call("CompleteStep", { taskToken, stepId, attempt, output: { data: Buffer.from('"la"') } });
+    }
+    const { elapsed } = await call("Sleep", { taskToken, stepId: "breath", duration: { nanos: 20_000_000 } });
+    if (!elapsed) continue;
+    const cached = await call("BeginStep", { taskToken, stepName: "sing" });
+    expect(cached.cachedOutput.data.toString()).toBe('"la"');
+    await call("CompleteWorkflow", { taskToken, output: { data: Buffer.from('"sung"') } });
+    ended = true;
+  }
+  expect(executed).toEqual(["sing 1", "sing 2"]);
+  expect(await run.result()).toBe("sung");
+});
+
+test("a worker without our code does all of it on one stream, for as many credits as it has given", async () => {
+  const hf = await t.connect();
+  const { workerId } = await call("Register", { taskQueue: "voices", workflowTypes: ["duet"], taskTypes: ["shout"] });
+  const stream = (worker as any).Attach();
+  const answers = new Map<number, (answer: any) => void>();
+  const work: any[] = [];
+  let onWork = (): void => {};
+  stream.on("data", (answer: any) => {
+    if (answer.message !== "task") return answers.get(answer.call)?.(answer);
+    work.push(answer.task);
+    onWork();
+  });
+  stream.on("error", () => {});
+  let calls = 0;
+  const ask = (message: object): Promise<any> =>
+    new Promise((resolve) => {
+      calls += 1;
+      answers.set(calls, resolve);
+      stream.write({ call: calls, ...message });
+    });
+  const next = async (): Promise<any> => {
+    while (work.length === 0)
+      await new Promise<void>((resolve) => {
+        onWork = resolve;
+      });
+    return work.shift();
+  };
+  expect(await ask({ hello: { workerId } })).toMatchObject({ message: "ready", ready: { callsMax: 64 } });
+  const runs = await Promise.all([hf.start("duet", 1, { queue: "voices" }), hf.start("duet", 2, { queue: "voices" })]);
+  stream.write({ credits: { more: 1 } });
+  const { taskToken } = await next();
+  expect(await ask({ heartbeat: { workerId } })).toMatchObject({ heartbeat: { accepted: true } });
+  expect(work).toEqual([]);
+  const { beginStep } = await ask({ beginStep: { taskToken, stepName: "a" } });
+  expect(beginStep).toMatchObject({ shouldExecute: true, attempt: 1 });
+  const begin = { stepName: "b" };
+  const { completeStep } = await ask({ completeStep: { taskToken, stepId: "a", begin } });
+  expect(completeStep.begun.shouldExecute).toBe(true);
+  expect(await ask({ completeStep: { taskToken: "hfg_no", stepId: "a" } })).toMatchObject({
+    message: "refusal",
+    refusal: { status: grpc.status.ABORTED },
+  });
+  expect(await ask({ completeStep: { namespace: "other", taskToken, stepId: "a" } })).toMatchObject({
+    refusal: { status: grpc.status.PERMISSION_DENIED },
+  });
+  await ask({ completeStep: { taskToken, stepId: "b" } });
+  await ask({ completeWorkflow: { taskToken, output: { data: Buffer.from('"one"') } } });
+  stream.write({ credits: { more: 2 } });
+  const second = await next();
+  await ask({ failWorkflow: { taskToken: second.taskToken, error: { message: "two" } } });
+  const ends = await Promise.allSettled(runs.map((run) => run.result()));
+  expect(ends.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+  const speaking = await hf.start(speech, "hi");
+  const job = await next();
+  await ask({ completeTask: { taskToken: job.taskToken, output: { data: Buffer.from('{"loud":"HI"}') } } });
+  expect(await speaking.result()).toEqual({ loud: "HI" });
+  stream.end();
+  await new Promise((resolve) => stream.on("end", resolve));
+});
+
 test("tools find the services by reflection", async () => {
   const reflection = loadSync("grpc/reflection/v1/reflection.proto", { includeDirs: [path.join(protocol, "proto")] });
   const { grpc: found } = grpc.loadPackageDefinition(reflection) as any;
@@ -146,4 +239,20 @@ test("tools find the services by reflection", async () => {
   expect(answers[0].listServicesResponse.service.map((one: any) => one.name)).toContain("holdfast.v1.WorkflowService");
   expect(answers[1].fileDescriptorResponse.fileDescriptorProto.length).toBeGreaterThan(1);
   expect(answers[2].errorResponse.errorCode).toBe(5);
+});
+
+test("an open stream of reflection does not keep the server from closing", async () => {
+  const own = await serverUnderTest();
+  const reflection = loadSync("grpc/reflection/v1/reflection.proto", { includeDirs: [path.join(protocol, "proto")] });
+  const { grpc: found } = grpc.loadPackageDefinition(reflection) as any;
+  const address = `127.0.0.1:${own.server.port}`;
+  const client = new found.reflection.v1.ServerReflection(address, grpc.credentials.createInsecure());
+  const stream = client.ServerReflectionInfo();
+  stream.on("error", () => {});
+  stream.write({ listServices: "" });
+  await new Promise((resolve) => stream.once("data", resolve));
+  const since = systemPorts.clock.monotonic();
+  await own.close();
+  expect(systemPorts.clock.monotonic() - since).toBeLessThan(8_000);
+  client.close();
 });

@@ -6,6 +6,7 @@ import path from "node:path";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { WorkflowService } from "@holdfast/protocol";
+import { connect, workflow } from "holdfast";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openServer, type Server } from "../src/index.ts";
 import { silent } from "./server-under-test.ts";
@@ -44,6 +45,7 @@ beforeAll(async () => {
   certify("authority", "DNS:authority");
   certify("server", "IP:127.0.0.1", "authority");
   certify("shop", "URI:spiffe://shop/worker,DNS:shop", "authority");
+  certify("worker", "URI:spiffe://shop/engine", "authority");
   certify("stranger", "URI:spiffe://shop/worker");
   server = await openServer({
     url: "memory:",
@@ -51,7 +53,12 @@ beforeAll(async () => {
     logger: silent,
     tls: { key: read("server.key"), cert: read("server.pem"), ca: read("authority.pem") },
     auth: ["keys", "mtls"],
-    mtls: { grants: { "URI:spiffe://shop/worker": [{ role: "writer", namespace: "shop" }] } },
+    mtls: {
+      grants: {
+        "URI:spiffe://shop/worker": [{ role: "writer", namespace: "shop" }],
+        "URI:spiffe://shop/engine": [{ role: "worker", namespace: "shop" }],
+      },
+    },
   });
 });
 afterAll(async () => {
@@ -86,4 +93,22 @@ test("HTTP/1.1 is served over TLS as well", async () => {
   });
   expect(server.url).toMatch(/^https:/);
   expect(status).toBe(200);
+});
+
+test("a client and a worker of the library come in over TLS, with a certificate instead of a token", async () => {
+  const trust = { ca: read("authority.pem") };
+  const own = { ...trust, key: read("worker.key"), cert: read("worker.pem") };
+  const greet = workflow("greet", (ctx, name: string) => ctx.step("greet", () => `Hello, ${name}`));
+  const hf = await connect(server.url, { tls: own, namespace: "shop", logger: silent });
+  await hf.worker({ workflows: [greet] }).start();
+  expect(await hf.run(greet, "Ada")).toBe("Hello, Ada");
+  await hf.close();
+  await expect(connect(server.url, { tls: trust, namespace: "shop", logger: silent })).rejects.toMatchObject({
+    code: "unauthenticated",
+  });
+});
+
+test("a server whose authority the client does not know is not trusted", async () => {
+  const refused = connect(server.url, { namespace: "shop", logger: silent });
+  await expect(refused).rejects.toMatchObject({ code: "store_unavailable" });
 });

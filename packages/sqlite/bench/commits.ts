@@ -105,6 +105,7 @@ async function commits(file: string, durability: "sync" | "async", kind: Kind): 
         epoch,
         commit,
         events,
+        eventCount: commit + 1,
         consumed: 0,
         attributes: null,
         clearDeadline: false,

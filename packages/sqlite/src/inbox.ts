@@ -29,7 +29,7 @@ import { isInLine } from "./queues/place-state.ts";
 import { handOnAddress, keepAddress } from "./replies.ts";
 import { holdRuns } from "./runs/holds.ts";
 import { isPaused, resume } from "./runs/parking.ts";
-import { announceIfDue, findState, keyOf, type StateRow, stateByKey, stateOf } from "./runs/run-state.ts";
+import { announceIfDue, findState, keyOf, noteTaken, type StateRow, stateByKey, stateOf } from "./runs/run-state.ts";
 import { liveWorker } from "./workers.ts";
 
 const INSERT = `
@@ -179,6 +179,7 @@ export function accept(call: Call, row: StateRow, message: Sent, taken = false):
   sql.execute("update holdfast_runs set delivered = ? where run_key = ?", number, row.runKey);
   if (row.heldBy === null) return;
   const runId = uuidText(row.runId);
+  noteTaken(call, row.heldBy);
   const last = hints.at(-1);
   // The results of many children come together.
   if (last?.type === "inbox" && last.runId === runId) return;

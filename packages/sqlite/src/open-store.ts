@@ -11,6 +11,7 @@ import { Connection } from "./database/connection.ts";
 import { openDatabase } from "./database/driver.ts";
 import { requireSound, requireWritable } from "./database/examination.ts";
 import { fileOf } from "./database/file-url.ts";
+import { KnownHolds } from "./database/known-holds.ts";
 import { isBusy, stillBusy, storeError } from "./errors.ts";
 import { HintLog } from "./hint-log.ts";
 import { MIGRATIONS, type MigrateParams, type Migration, migrate, SchemaGuard } from "./migrations.ts";
@@ -60,7 +61,8 @@ export async function openParts(
     });
     const catalog = new Catalog(connection);
     const schema = new SchemaGuard(file, migrations);
-    const transactions = new Transactions({ connection, catalog, hintLog, clock, random, file, schema });
+    const holds = new KnownHolds();
+    const transactions = new Transactions({ connection, catalog, holds, hintLog, clock, random, file, schema });
     notifier.listen(() => transactions.read((call) => hintLog.news(call)));
     const applications = new ApplicationTransactions({ transactions, clock, random, file, hintLog, schema });
     const whenClosed = (): void => {

@@ -51,12 +51,21 @@ const SELECT = statements(({ table, payload, number, condition = "true", byRunId
   return `select ${number ?? 0} as number, ${payload} as payload from ${table}
     where ${key} = ? and ${number ?? 0} > ? and length(${payload}) > 0 and ${condition} order by ${number ?? key} limit ?`;
 });
+const SELECT_TAIL = `
+  select tail_seq as number, tail_payload as payload from holdfast_run_ends where run_key = ? and tail_seq > ? and length(tail_payload) > 0`;
+const UPDATE_TAIL = `
+  update holdfast_run_ends set tail_payload = ? where run_key = ? and tail_seq = ? and tail_payload in (?, ?)`;
 /** With the same bytes again if the call is repeated. */
 const UPDATE = statements(({ table, payload, number, condition = "true", byRunId }) => {
   const key = byRunId ? "run_id" : "run_key";
   return `update ${table} set ${payload} = ?
     where ${key} = ? and ${number ?? 0} = ? and ${payload} in (?, ?) and ${condition}`;
 });
+
+interface Numbered {
+  readonly number: number;
+  readonly payload: Payload;
+}
 
 export function readPayloads(call: Call, params: ReadPayloadsParams): (readonly PlacedPayload[])[] {
   return params.runs.map(({ namespace, runId, after }) => {
@@ -67,7 +76,8 @@ export function readPayloads(call: Call, params: ReadPayloadsParams): (readonly 
       const room = params.limitPerRun - found.length;
       if (last === null || room === 0 || !run) continue;
       const key = COLUMNS[part].byRunId ? run.runId : run.runKey;
-      const rows = call.sql.all<{ number: number; payload: Payload }>(SELECT[part], key, last, room);
+      const rows = call.sql.all<Numbered>(SELECT[part], key, last, room);
+      if (part === "event" && rows.length < room) rows.push(...call.sql.all<Numbered>(SELECT_TAIL, key, last));
       for (const { number, payload } of rows) found.push({ part, number, payload });
     }
     return payloadPage(found, params);
@@ -87,7 +97,9 @@ function replacePayload(call: Call, { namespace, runId, from, to, ...place }: Re
   const { heldBy, consumed, ties } = run;
   if (isInUse({ held: heldBy !== null, consumed, owes: hasTie(ties, TIES.owes) }, place)) return "in_use";
   const key = COLUMNS[place.part].byRunId ? run.runId : run.runKey;
-  const changed = call.sql.run(UPDATE[place.part], blob(to), key, place.number, blob(from), blob(to));
+  const values = [blob(to), key, place.number, blob(from), blob(to)];
+  let changed = call.sql.run(UPDATE[place.part], ...values);
+  if (changed === 0 && place.part === "event") changed = call.sql.run(UPDATE_TAIL, ...values);
   // Packed copies of events have the old bytes.
   if (changed > 0 && place.part === "event") dropSegmentsOf(call, run.runKey);
   return changed === 0 ? "changed" : "replaced";

@@ -142,7 +142,7 @@ export class SqliteStore implements port.Store {
   };
 
   readonly queues: port.QueueStore = {
-    set: this.#write(setQueue),
+    setIfRevision: this.#write(setQueue),
     list: this.#read(listQueues),
     backlog: this.#read(readBacklog),
   };

@@ -1,4 +1,5 @@
 import {
+  afterGuest,
   HEARTBEAT_KEPT_EVERY_MS,
   type HeartbeatParams,
   type HeartbeatResult,
@@ -23,12 +24,12 @@ import { logMoment } from "./worker-log.ts";
 
 /** Whoever holds something at its start looks here, and must know whether there are limits that may forbid it. */
 const BY_ID = `
-  select worker_key as workerKey, namespace, status, exists (select 1 from holdfast_limited) as someLimits
+  select worker_key as workerKey, namespace, status, taken, exists (select 1 from holdfast_limited) as someLimits
   from holdfast_workers where worker_id = ?`;
 const INSERT = `
   insert into holdfast_workers (worker_id, namespace, name, host, pid, queues, workflows, tasks, labels, about, drain_asked,
-    rates_no, status, died, emptied, lease_ms, logged_at, started_at, heartbeat_at, lease_expires_at, known_schema)
-  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, 0, 0, ?, ?, ?, ?, ?, ?)`;
+    rates_no, taken, status, died, emptied, lease_ms, logged_at, started_at, heartbeat_at, lease_expires_at, known_schema)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, ?, 0, 0, ?, ?, ?, ?, ?, ?)`;
 const NAMESAKES = `
   select worker_id as workerId, pid from holdfast_workers
   where emptied = 0 and status < ? and namespace = ? and host = ? and name = ? and worker_id <> ?`;
@@ -59,6 +60,7 @@ export interface StoredWorker {
   readonly workerKey: number;
   readonly namespace: string;
   readonly status: number;
+  readonly taken: number;
   /** 1 if any queue has limits. */
   readonly someLimits: number;
 }
@@ -209,10 +211,11 @@ export function heartbeatWorker(call: Call, params: HeartbeatParams): HeartbeatR
 export function readHeld(call: Call, params: WorkerRef): HeldRunState[] {
   const worker = workerIn(call, params);
   if (!worker) return [];
-  return heldRows(call, worker.workerKey).map(({ runId, epoch, commit }) => ({
+  return heldRows(call, worker.workerKey).map(({ runId, epoch, commit, eventCount }) => ({
     runId: uuidText(runId),
     epoch,
     commit,
+    eventCount,
   }));
 }
 
@@ -239,12 +242,18 @@ export function heldRows(call: Call, workerKey: number): StateRow[] {
   return call.sql.all<{ runKey: number }>(HELD_KEYS, workerKey).map(({ runKey }) => stateByKey(call, runKey));
 }
 
+const GUEST_DIED = "update holdfast_runs set deaths = ?, alone_deaths = ? where run_key = ?";
+
 export function releaseRunsIfHeld(call: Call, params: ReleaseRunsParams): { released: number } {
   const workerKey = workerKeyOf(call, params.workerId);
   let released = 0;
   for (const { runId, epoch } of params.runs) {
     const row = stateOf(call, params.namespace, runId);
     if (!row || workerKey === undefined || row.heldBy !== workerKey || row.epoch !== epoch) continue;
+    if (params.died) {
+      const { deaths, aloneDeaths } = afterGuest(row, params.died);
+      call.sql.run(GUEST_DIED, deaths, aloneDeaths, row.runKey);
+    }
     giveBack(call, row);
     released += 1;
   }

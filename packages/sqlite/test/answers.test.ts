@@ -189,6 +189,7 @@ async function commit(epoch: number, number: number, transition: Transition, seq
     epoch,
     commit: number,
     events: [event],
+    eventCount: seq,
     ...nothing,
     transition,
   };

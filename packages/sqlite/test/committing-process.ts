@@ -38,6 +38,7 @@ for (let round = 0; round < Number(rounds); round++) {
       epoch: 1,
       commit: round,
       events,
+      eventCount: round + 1,
       consumed: 0,
       attributes: null,
       clearDeadline: false,

@@ -46,7 +46,7 @@ test("runs without conversations run the statements that they need themselves, a
     terminate: await statements(() => terminate(1)),
   };
   // With `begin`, the version of the tables, `commit` and, where others are hinted, the row for other processes.
-  expect(counts).toEqual({ start: 7, step: 7, signal: 8, suspend: 7, wake: 8, claim: 12, end: 9, terminate: 10 });
+  expect(counts).toEqual({ start: 7, step: 7, signal: 9, suspend: 7, wake: 8, claim: 12, end: 9, terminate: 11 });
   expect(rows()).toEqual([0, 0, 0, 0, 0, 0, 0]);
   expect(parts.connection.get("select count(ties) as n from holdfast_runs")).toEqual({ n: 0 });
 });
@@ -165,6 +165,7 @@ async function commit(n: number, number: number, part: Partial<RunCommit> = {}):
         ...{ namespace: "default", workerId: WORKER, runId: runId(n), epoch: 1, commit: number, consumed: 0 },
         ...{ attributes: null, clearDeadline: false, transition: { type: "hold", status: "running" } },
         events: [{ seq: number + 1, type: "step_completed", op: "s", at: 1 }],
+        eventCount: number + 1,
         ...part,
       },
     ],

@@ -53,7 +53,8 @@ test("starts look at the backlogs of queues without a statement of their own, an
   expect(one).toBeGreaterThan(0);
   expect([await count(1, true), await count(3, true)]).toEqual([one, three]);
   // The counter sees what limits add.
-  await store.queues.set({ namespace: "default", queue: "other", limits: { backlog: 1 } });
+  const first = { revision: null, next: "01890000-0000-7000-8000-00000000ffff" };
+  await store.queues.setIfRevision({ namespace: "default", queue: "other", limits: { backlog: 1 }, ...first });
   expect(await count(1, true)).toBeGreaterThan(one);
   await store.close();
   folder.remove();

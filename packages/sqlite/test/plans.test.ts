@@ -124,6 +124,7 @@ async function useEverything(store: Store): Promise<void> {
           },
           ...{ clearDeadline: number > 0, transition },
           events: [{ seq: number + 1, type: "step_completed", op: "s", at: 1 }],
+          eventCount: number + 1,
         },
       ],
     });
@@ -200,7 +201,7 @@ async function useEverything(store: Store): Promise<void> {
   await store.queues.backlog({ namespace: "default", atMost: 10, lateMs: 1 });
   const event = { type: "run_restarted", op: null, meta: { by: "watchdog", reason: "stalled_run" } } as const;
   await start(9, true);
-  await store.runs.restartIfHeld({ namespace: "default", runId: `${RUN}9`, epoch: 1, commit: 0, event });
+  await store.runs.restartIfHeld({ namespace: "default", runId: `${RUN}9`, epoch: 1, commit: 0, eventCount: 0, event });
   await store.runs.read({
     runs: [
       { namespace: "default", runId: `${RUN}1` },
@@ -245,6 +246,7 @@ async function useTasks(store: Store): Promise<void> {
         {
           ...{ namespace, workerId, runId, epoch: 1, commit: number, consumed: 0, attributes: null },
           ...{ clearDeadline: false, events: [], transition: { type: "hold", status: "running" } },
+          eventCount: 4,
           ...part,
         },
       ],
@@ -334,6 +336,7 @@ async function converse(store: Store): Promise<void> {
           ...{ namespace, workerId, runId, epoch: 1, commit: number, consumed: 0, attributes: null },
           ...{ clearDeadline: false, transition: { type: "hold", status: "running" }, ...part },
           events: [{ seq: number + 1, type: "step_completed", op: "s", at: 1 }],
+          eventCount: number + 1,
         },
       ],
     });

@@ -111,6 +111,7 @@ async function commit(part: Partial<RunCommit>): Promise<void> {
         ...{ namespace: "default", workerId: WORKER, runId: RUN, epoch: 1, commit: commits, consumed: 0 },
         ...{ attributes: null, clearDeadline: false, transition: { type: "hold", status: "running" } },
         events: [{ seq, type: "task_scheduled", op: "mail", at: 1 }],
+        eventCount: part.events ? (part.events.at(-1)?.seq ?? commits) : seq,
         ...part,
       },
     ],

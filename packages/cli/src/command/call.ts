@@ -16,6 +16,7 @@ export class Call {
   readonly out: Output;
   readonly #values: Values;
   readonly #opened: Client[] = [];
+  #triedDefault = false;
 
   constructor(verb: VerbShape, values: Values, io: Io) {
     this.verb = verb;
@@ -72,7 +73,14 @@ export class Call {
 
   target(): Target {
     const [url, namespace, token, context] = ["url", "namespace", "token", "context"].map((name) => this.text(name));
-    return findTarget({ url, namespace, token, context }, this.io);
+    const target = findTarget({ url, namespace, token, context }, this.io);
+    this.#triedDefault ||= target.from === "default";
+    return target;
+  }
+
+  /** Whether nothing says which store or server is meant. */
+  get triedDefault(): boolean {
+    return this.#triedDefault;
   }
 
   /** The file that exports the codec of the payloads; undefined: they are JSON. */

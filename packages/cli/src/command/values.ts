@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { text as readAll } from "node:stream/consumers";
 import type { Attributes, AttributeValue, ListFilter, RunStatus } from "holdfast";
-import { UsageError } from "../io/failure.ts";
+import { FileFailed, UsageError } from "../io/failure.ts";
 import type { Call } from "./call.ts";
 import type { VerbOption } from "./verb-shape.ts";
 
@@ -48,7 +48,7 @@ async function inputText(call: Call, given: string): Promise<{ readonly source: 
   try {
     return { source: file, text: readFileSync(file, "utf8") };
   } catch (error) {
-    throw new UsageError(`${file} cannot be read: ${(error as Error).message}`);
+    throw new FileFailed(file, "read", error);
   }
 }
 
@@ -72,21 +72,34 @@ function attributeValue(text: string): AttributeValue {
   return quoted ?? text;
 }
 
-/** A time: ISO, or a duration that has passed since, or (with a plus) that is to pass. */
-export function readTime(call: Call, name: string): Date | undefined {
+/** Where a duration without a sign leads to: `--after 2h` looks back, `--at 2h` looks ahead. */
+export type Direction = "ago" | "ahead";
+
+/** A time: ISO, or a duration from now in the direction that the option is about; a sign says otherwise. */
+export function readTime(call: Call, name: string, direction: Direction): Date | undefined {
   const text = call.text(name);
-  return text === undefined ? undefined : timeOf(text, `--${name}`, call.io.now());
+  return text === undefined ? undefined : timeOf(text, `--${name}`, call.io.now(), direction);
 }
 
-export function timeOf(text: string, what: string, now: number): Date {
+export function timeOf(text: string, what: string, now: number, direction: Direction): Date {
   const [, sign, amount, unit] = /^([+-]?)(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)$/.exec(text) ?? [];
   if (amount !== undefined && unit !== undefined) {
     const ms = Number(amount) * (UNIT_MS[unit] as number);
-    return new Date(sign === "+" ? now + ms : now - ms);
+    const isAhead = sign === "" ? direction === "ahead" : sign === "+";
+    return new Date(isAhead ? now + ms : now - ms);
   }
   const time = new Date(text);
   if (!Number.isNaN(time.getTime()) && /^\d{4}-/.test(text)) return time;
-  throw new UsageError(`${what} is "${text}"; write a time such as 2026-03-01T12:00:00Z, or 2h for two hours ago.`);
+  const short = direction === "ahead" ? "2h for in two hours" : "2h for two hours ago";
+  throw new UsageError(`${what} is "${text}"; write a time such as 2026-03-01T12:00:00Z, or ${short}.`);
+}
+
+/** A duration such as `30d` or `1h 30m`, in milliseconds. */
+export function millisecondsOf(text: string, what: string): number {
+  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)[a-z]*\s*/g)];
+  if (parts.length === 0 || parts.map(([part]) => part).join("") !== text)
+    throw new UsageError(`${what} is "${text}"; write a duration such as 30s, 12h or 30d.`);
+  return parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * (UNIT_MS[unit as string] as number), 0);
 }
 
 const UNIT_MS: Readonly<Record<string, number>> = {
@@ -110,7 +123,7 @@ export function readFilter(call: Call): ListFilter | undefined {
     "parent",
   ].map((name) => call.text(name));
   const attributes = readAttributes(call);
-  const [createdAfter, createdBefore] = [readTime(call, "after"), readTime(call, "before")];
+  const [createdAfter, createdBefore] = [readTime(call, "after", "ago"), readTime(call, "before", "ago")];
   const filter = given({ workflow, queue, id, error, waitingFor, parent, attributes, createdAfter, createdBefore });
   if (status.length > 0) Object.assign(filter, { status });
   return Object.keys(filter).length === 0 ? undefined : (filter as ListFilter);
@@ -121,9 +134,4 @@ type Given<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
 /** Without what is undefined: the core tells an option that is missing from one that is undefined. */
 export function given<T extends object>(options: T): Given<T> {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Given<T>;
-}
-
-/** A duration of the command line: the core checks it, and takes any string here. */
-export function duration(call: Call, name: string): string | undefined {
-  return call.text(name);
 }

@@ -7,7 +7,7 @@ import os from "node:os";
 import path from "node:path";
 import process from "node:process";
 import { EXIT } from "./exit-code.ts";
-import { CommandError } from "./failure.ts";
+import { CommandError, FileFailed } from "./failure.ts";
 import type { Io } from "./io.ts";
 
 export interface Context {
@@ -39,7 +39,7 @@ export function readContexts(io: Pick<Io, "env">): Contexts {
     text = readFileSync(file, "utf8");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return NONE;
-    throw error;
+    throw new FileFailed(file, "read", error, "HOLDFAST_CONFIG_DIR names another folder.");
   }
   try {
     const { current, contexts } = JSON.parse(text) as Partial<Contexts>;
@@ -57,10 +57,14 @@ export function readContexts(io: Pick<Io, "env">): Contexts {
 /** Another process that reads the file sees all of the change, or nothing of it. */
 export function writeContexts(io: Pick<Io, "env">, contexts: Contexts): void {
   const file = contextsFile(io);
-  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
-  const next = `${file}.${process.pid}.tmp`;
-  writeFileSync(next, `${JSON.stringify(contexts, null, 2)}\n`, { mode: 0o600 });
-  // The mode above counts only for a file that did not exist.
-  chmodSync(next, 0o600);
-  renameSync(next, file);
+  try {
+    mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+    const next = `${file}.${process.pid}.tmp`;
+    writeFileSync(next, `${JSON.stringify(contexts, null, 2)}\n`, { mode: 0o600 });
+    // The mode above counts only for a file that did not exist.
+    chmodSync(next, 0o600);
+    renameSync(next, file);
+  } catch (error) {
+    throw new FileFailed(file, "written", error, "HOLDFAST_CONFIG_DIR names another folder.");
+  }
 }

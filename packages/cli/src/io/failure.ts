@@ -34,6 +34,32 @@ export class UsageError extends CommandError {
   }
 }
 
+/** A file or folder that cannot be read or written: what the system says, without a stack. */
+export class FileFailed extends CommandError {
+  constructor(file: string, verb: "read" | "written", cause: unknown, advice = "") {
+    const { code = "", message } = cause as NodeJS.ErrnoException;
+    const reason = REASONS[code] ?? message;
+    const missing = code === "ENOENT" && verb === "read";
+    super(`${file} cannot be ${verb}: ${reason}.${advice === "" ? "" : ` ${advice}`}`, {
+      code: "file_failed",
+      exitCode: missing ? EXIT.notFound : EXIT.usage,
+      data: { file },
+      cause,
+    });
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: "you have no permission",
+  EPERM: "you have no permission",
+  EROFS: "the file system is read-only",
+  ENOENT: "there is no such file or folder",
+  ENOTDIR: "a part of its path is a file, not a folder",
+  EISDIR: "it is a folder, not a file",
+  ENOSPC: "the disk is full",
+  EDQUOT: "your quota is used up",
+};
+
 /** Ctrl-C in the middle of something that nobody else goes on with. */
 export class Interrupted extends CommandError {
   constructor() {

@@ -24,7 +24,7 @@ export interface Io {
   wait(ms: number, signal?: AbortSignal): Promise<void>;
   /** A number from 0 up to 1. */
   random(): number;
-  /** Aborted by Ctrl-C, or by a request to end. */
+  /** Aborted by Ctrl-C, or by a request to end; the reason is the name of the signal. */
   readonly interrupted: AbortSignal;
   /** The core: that of the project in this folder, if it has one. */
   core(): Promise<Core>;

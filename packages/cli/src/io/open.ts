@@ -27,8 +27,6 @@ export async function openClient(io: Io, target: Target, options: OpenOptions = 
   const { create = "never", logger = quiet(io), codec } = options;
   const { url, namespace, token } = target;
   if (isServer(url)) await requireRemote(io, target);
-  const file = sqliteFile(url, io.cwd);
-  if (create === "never" && file !== undefined && !existsSync(file)) throw noFile(url, file);
   const core = await io.core();
   const connectOptions = {
     logger,
@@ -37,13 +35,27 @@ export async function openClient(io: Io, target: Target, options: OpenOptions = 
     ...(token === undefined || !isServer(url) ? {} : { token }),
   } as ConnectOptions;
   // The tables behind a server are its own affair.
-  if (create === "always" || isServer(url)) return core.connect(url, connectOptions);
+  if (isServer(url)) return core.connect(url, connectOptions);
+  return openStore(io, url, create, (migrate) => core.connect(url, { ...connectOptions, ...migrate }));
+}
+
+/** Opens a store, and creates no more than `create` allows. */
+export async function openStore<T>(
+  io: Io,
+  url: string,
+  create: NonNullable<OpenOptions["create"]>,
+  open: (options: { readonly migrate?: "check" }) => Promise<T>,
+): Promise<T> {
+  const file = sqliteFile(url, io.cwd);
+  if (create === "never" && file !== undefined && !existsSync(file)) throw noFile(url, file);
+  if (create === "always") return open({});
+  const core = await io.core();
   try {
-    return await core.connect(url, { ...connectOptions, migrate: "check" });
+    return await open({ migrate: "check" });
   } catch (error) {
     const { data } = error as { readonly data?: { readonly found?: unknown; readonly needed?: unknown } };
     if (!core.isHoldfastError(error, "store_refused") || data?.needed === undefined) throw error;
-    if (create === "empty" && data.found === 0) return core.connect(url, connectOptions);
+    if (create === "empty" && data.found === 0) return open({});
     throw new core.HoldfastError(
       "store_refused",
       `${shownUrl(url)} ${data.found === 0 ? "has no tables of Holdfast" : `has tables of version ${data.found}, and this program needs ${data.needed}`}. Run: holdfast migrate --url ${shownUrl(url)}`,

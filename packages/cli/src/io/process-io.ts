@@ -11,7 +11,7 @@ export function processIo(bin: string): Io {
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     process.on(signal, () => {
       asked += 1;
-      stop.abort();
+      stop.abort(signal);
       // Whoever asks twice does not want to wait.
       if (asked > 1) process.exit(130);
     });

@@ -23,6 +23,10 @@ export const add: Action = async (call) => {
   if (!NAME.test(name))
     throw new UsageError(`"${name}" is no name for a context: use letters, digits, ".", "_" and "-".`);
   const wanted = call.required("url");
+  if (!/^(?:file|sqlite|postgres|postgresql|https?|memory):/i.test(wanted))
+    throw new UsageError(
+      `--url is "${shownUrl(wanted)}", no store or server: write file:app.db, postgres://user@host/database or https://host:7433.`,
+    );
   // A relative file would be another one in every folder.
   const file = sqliteFile(wanted, call.io.cwd);
   const url = file === undefined ? wanted : pathToFileURL(file).href;

@@ -8,7 +8,7 @@ import {
   timeInHistory,
 } from "holdfast/adapter";
 import { PAUSED } from "../fixture.ts";
-import { bytes, CODES, end, HOLD, park, RELEASE, someEvents, suspend } from "../sample-data.ts";
+import { APPEND, bytes, CODES, end, HOLD, park, RELEASE, someEvents, suspend } from "../sample-data.ts";
 import { taskEvent } from "../sample-tasks.ts";
 import type { Call } from "./call.ts";
 import { randomRun, someNamespace } from "./choices.ts";
@@ -28,6 +28,27 @@ export function commitCall(world: World, dice: Dice, about: Subject): Call | und
 }
 
 function randomCommit(world: World, dice: Dice, run: Run, about: Subject): RunCommit {
+  const commit = someCommit(world, dice, run, about);
+  if (!dice.chance(0.25)) return commit;
+  const { namespace, runId, workerId, epoch, commit: number } = commit;
+  const at = timeInHistory(run, lastEventAt(world, run.runId), world.now);
+  const events = someEvents(run.eventCount, dice.of(1, 1, 2, 4), at);
+  const nothing = { consumed: run.consumed, attributes: null, clearDeadline: false };
+  const count = run.eventCount + events.length;
+  return {
+    namespace,
+    runId,
+    workerId,
+    epoch,
+    commit: number,
+    events,
+    eventCount: count,
+    ...nothing,
+    transition: APPEND,
+  };
+}
+
+function someCommit(world: World, dice: Dice, run: Run, about: Subject): RunCommit {
   const some = run.consumed + dice.int(run.delivered - run.consumed + 1);
   const consumed = dice.chance(0.6) ? run.delivered : some;
   const withTasks = about === "tasks";
@@ -44,13 +65,15 @@ function randomCommit(world: World, dice: Dice, run: Run, about: Subject): RunCo
     randomTask(world, dice, run, run.eventCount + count + 1 + i),
   );
   const holder = dice.chance(0.95) ? run.heldBy : null;
+  const all = [...events, ...tasks.map((task): HistoryEvent => taskEvent(task, at))];
   return {
     namespace: someNamespace(run.namespace, dice),
     runId: run.runId,
     workerId: holder ?? dice.pick(world.workerIds) ?? world.strangeId(),
     epoch: run.epoch + (dice.chance(0.9) ? 0 : dice.of(-1, 1)),
     commit: run.commit + (dice.chance(0.9) ? 0 : dice.of(-1, 1)),
-    events: [...events, ...tasks.map((task): HistoryEvent => taskEvent(task, at))],
+    events: all,
+    eventCount: run.eventCount + all.length,
     consumed,
     attributes: dice.chance(0.2) ? dice.of({}, { region: "us" }, { region: true, n: 1.5 }) : null,
     clearDeadline: dice.chance(0.1),

@@ -39,9 +39,11 @@ export function refooted(call: Call, then: Footing, now: Footing): Call {
       return { ...call, params: { ...call.params, runs } };
     }
     case "runs.restartIfHeld": {
-      const { runId, epoch, commit } = call.params;
+      const { runId, epoch, commit, eventCount } = call.params;
       const moved = (now.get(runId)?.commit ?? 0) - (then.get(runId)?.commit ?? 0);
-      return { ...call, params: { ...call.params, epoch: epochOf(runId, epoch), commit: commit + moved } };
+      const more = (now.get(runId)?.eventCount ?? 0) - (then.get(runId)?.eventCount ?? 0);
+      const counts = { commit: commit + moved, eventCount: eventCount + more };
+      return { ...call, params: { ...call.params, epoch: epochOf(runId, epoch), ...counts } };
     }
     case "runs.pauseIfIdle": {
       const { run, epoch } = call.params;
@@ -70,6 +72,7 @@ function recommitted(commit: RunCommit, then: Stand | undefined, now: Stand | un
     epoch: commit.epoch + now.epoch - then.epoch,
     commit: commit.commit + now.commit - then.commit,
     consumed: all ? now.delivered : Math.max(now.consumed, Math.min(commit.consumed, now.delivered)),
+    eventCount: commit.eventCount + shift,
     events: shift === 0 ? commit.events : commit.events.map((event) => ({ ...event, seq: event.seq + shift })),
   };
 }

@@ -196,7 +196,11 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
     if (!row) return undefined;
     const beside = (): number => (dice.chance(0.9) ? 0 : dice.of(-1, 1));
     const event = { type: "run_restarted", op: null, meta: { by: "watchdog", reason: "stalled_run" } } as const;
-    const at = { epoch: row.epoch + beside(), commit: row.commit + beside() };
+    const at = {
+      epoch: row.epoch + beside(),
+      commit: row.commit + beside(),
+      eventCount: row.eventCount + beside(),
+    };
     const params = { namespace: someNamespace(row.namespace, dice), runId: row.runId, ...at, event };
     return { method: "runs.restartIfHeld", params };
   },

@@ -155,6 +155,10 @@ export class World {
     return this.#newId(`claim#${this.#ids + 1}`);
   }
 
+  newRevision(): string {
+    return this.#newId(`revision#${this.#ids + 1}`);
+  }
+
   newFinishId(): string {
     return this.#newId(`finish#${this.#ids + 1}`);
   }

@@ -44,7 +44,8 @@ const CALLS: { readonly [M in StoreMethod]: ((store: Store, known: Known) => Pro
   "runs.releaseIfHeld": (store, { held }) => store.runs.releaseIfHeld({ ...worker(held), runs: [held] }),
   "runs.restartIfHeld": (store, { held }) => {
     const event = { type: "run_restarted", op: null } as const;
-    return store.runs.restartIfHeld({ ...run(held), epoch: held.epoch, commit: held.commitNumber, event });
+    const { epoch, commitNumber: commit, eventCount } = held;
+    return store.runs.restartIfHeld({ ...run(held), epoch, commit, eventCount, event });
   },
   "runs.holdIfParkedByOtherCode": (store, { t, held }) => {
     const handlers = [{ workflow: "order", version: "1", code: "c".repeat(32) }];
@@ -126,7 +127,8 @@ const CALLS: { readonly [M in StoreMethod]: ((store: Store, known: Known) => Pro
   "locks.pass": (store, { held, lockSeq }) =>
     store.locks.pass({ asks: [{ ...run(held), seq: lockSeq, epoch: held.epoch }], givenBackBy: [run(held)] }),
   "locks.list": (store, { held }) => store.locks.list({ namespace: ns, of: { runId: held.runId }, limit: 10 }),
-  "queues.set": (store) => store.queues.set({ namespace: ns, queue: "default", limits: null }),
+  "queues.setIfRevision": (store, { t }) =>
+    store.queues.setIfRevision({ namespace: ns, queue: "default", limits: null, revision: null, next: t.newId() }),
   "queues.list": (store) => store.queues.list({ namespace: ns, queue: SECRET, holdersMax: 10 }),
   "queues.backlog": (store) => store.queues.backlog({ namespace: ns, atMost: 10, lateMs: 0 }),
   "namespaces.allow": (store) => store.namespaces.allow({ namespace: ns, other: "third" }),

@@ -1,4 +1,6 @@
 import type { Suite } from "../suite.ts";
+import { appendRaces } from "./append-races.ts";
+import { appends } from "./appends.ts";
 import { claims } from "./claims.ts";
 import { commits } from "./commits.ts";
 import { concurrency } from "./concurrency.ts";
@@ -21,6 +23,7 @@ import { forks } from "./forks.ts";
 import { hints } from "./hints.ts";
 import { holdingMessages } from "./holding-messages.ts";
 import { inbox } from "./inbox.ts";
+import { lastEvents } from "./last-events.ts";
 import { leases } from "./leases.ts";
 import { lines } from "./limits/lines.ts";
 import { places } from "./limits/places.ts";
@@ -74,6 +77,9 @@ export const SUITES: readonly Suite[] = [
   starts,
   claims,
   commits,
+  appends,
+  lastEvents,
+  appendRaces,
   transitions,
   continuations,
   inbox,

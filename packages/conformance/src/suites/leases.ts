@@ -212,8 +212,8 @@ export const leases: Suite = {
       const again = await t.claimOne(workerId);
       const held = await t.store.workers.readHeld({ namespace: "default", workerId });
       expect([...held].sort((x, y) => (x.runId < y.runId ? -1 : 1))).toEqual([
-        { runId: a.runId, epoch: 1, commit: 0 },
-        { runId: again.runId, epoch: 2, commit: 1 },
+        { runId: a.runId, epoch: 1, commit: 0, eventCount: 0 },
+        { runId: again.runId, epoch: 2, commit: 1, eventCount: 0 },
       ]);
       expect(await t.store.workers.readHeld({ namespace: "default", workerId: t.newId() })).toEqual([]);
     },
@@ -234,6 +234,20 @@ export const leases: Suite = {
         alone: false,
       });
       expect(await holder.commit(HOLD, { events: 1 })).toMatchObject({ outcome: "lost", held: false });
+    },
+
+    "the death of a guest is counted with the release, makes no suspect and parks nothing": async (t) => {
+      const workerId = await t.worker();
+      const { runId } = await t.held({}, workerId);
+      for (const [n, alone] of [false, true, true, true, true].entries()) {
+        const { epoch } = await t.run(runId);
+        const released = { namespace: "default", workerId, runs: [{ runId, epoch }], died: { alone } };
+        expect(await t.store.runs.releaseIfHeld(released)).toEqual({ released: 1 });
+        expect(await t.store.runs.releaseIfHeld(released)).toEqual({ released: 0 });
+        const marks = { deaths: n + 1, aloneDeaths: n, suspect: false, heldBy: null, status: "running" };
+        expect(await t.run(runId)).toMatchObject(marks);
+        await t.claimOne(workerId);
+      }
     },
 
     "a release is fenced by epoch and worker, and a repeated one does nothing": async (t) => {

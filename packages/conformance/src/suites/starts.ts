@@ -200,7 +200,7 @@ export const starts: Suite = {
         alone: false,
       });
       expect(await t.store.workers.readHeld({ namespace: "default", workerId: holdBy.workerId })).toEqual([
-        { runId: run.runId, epoch: 1, commit: 0 },
+        { runId: run.runId, epoch: 1, commit: 0, eventCount: 0 },
       ]);
     },
 

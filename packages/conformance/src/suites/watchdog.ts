@@ -10,8 +10,8 @@ import type { Suite } from "../suite.ts";
 const EVENT = { type: "run_restarted", op: null, meta: { by: "watchdog", reason: "stalled_run" } } as const;
 
 async function restart(t: Fixture, holder: Holder, fields: Partial<RestartParams> = {}): Promise<RestartOutcome> {
-  const { namespace, runId, epoch, commit } = await t.run(holder.runId);
-  return t.store.runs.restartIfHeld({ namespace, runId, epoch, commit, event: EVENT, ...fields });
+  const { namespace, runId, epoch, commit, eventCount } = await t.run(holder.runId);
+  return t.store.runs.restartIfHeld({ namespace, runId, epoch, commit, eventCount, event: EVENT, ...fields });
 }
 
 /** What is asked of a store on behalf of people who are on call: what is due, who holds what, and taking it from them. */
@@ -73,10 +73,9 @@ export const watchdog: Suite = {
         expect(await t.run(holder.runId)).toEqual(before);
       }
       const { run } = await t.start();
-      const { namespace, runId, epoch, commit } = run;
-      expect(await t.store.runs.restartIfHeld({ namespace, runId, epoch, commit, event: EVENT })).toEqual({
-        outcome: "moved",
-      });
+      const { namespace, runId, epoch, commit, eventCount } = run;
+      const params = { namespace, runId, epoch, commit, eventCount, event: EVENT };
+      expect(await t.store.runs.restartIfHeld(params)).toEqual({ outcome: "moved" });
     },
 
     "a run of another namespace does not exist for a restart": async (t) => {
@@ -95,9 +94,9 @@ export const watchdog: Suite = {
       const holder = await t.held();
       const { epoch, commit } = await t.run(holder.runId);
       const read = () => t.store.workers.readHeld({ namespace: "default", workerId: holder.workerId });
-      expect(await read()).toEqual([{ runId: holder.runId, epoch, commit }]);
+      expect(await read()).toEqual([{ runId: holder.runId, epoch, commit, eventCount: 0 }]);
       await holder.commit(HOLD, { events: 1 });
-      expect(await read()).toEqual([{ runId: holder.runId, epoch, commit: commit + 1 }]);
+      expect(await read()).toEqual([{ runId: holder.runId, epoch, commit: commit + 1, eventCount: 1 }]);
     },
 
     "an attempt is ended by order, under its epoch, if a worker holds it": async (t) => {

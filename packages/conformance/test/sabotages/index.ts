@@ -1,5 +1,7 @@
 /** Memory stores that are broken in one way each: the suites must notice every one of them. */
+import { APPENDED_RUNS } from "./appended-runs.ts";
 import { CHILDREN_OF_RUNS } from "./children-of-runs.ts";
+import { CLOSED_RUNS } from "./closed-runs.ts";
 import { DEBTS_OF_RUNS } from "./debts-of-runs.ts";
 import { DUE_RUNS } from "./due-runs.ts";
 import { FOREIGN_RUNS } from "./foreign-runs.ts";
@@ -28,6 +30,8 @@ import { WORKERS_AND_VIEWS } from "./workers-and-views.ts";
 
 export const SABOTAGES: readonly Sabotage[] = [
   ...HELD_RUNS,
+  ...APPENDED_RUNS,
+  ...CLOSED_RUNS,
   ...DUE_RUNS,
   ...WORKERS_AND_VIEWS,
   ...OLD_RUNS,

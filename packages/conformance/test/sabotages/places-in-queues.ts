@@ -61,10 +61,34 @@ export const PLACES_IN_QUEUES: readonly Sabotage[] = [
     it: "counts nothing that had begun before its queue had limits",
     noun: "places in a queue with limits",
     breaks: (it) => ({
-      "queues.set": async (params) => {
+      "queues.setIfRevision": async (params) => {
         const before = new Set(it.state.places.keys());
-        await it.queues.set(params);
+        const result = await it.queues.setIfRevision(params);
         for (const entry of it.state.places.keys()) if (!before.has(entry)) givePlaceBack(it, entry);
+        return result;
+      },
+    }),
+  },
+  {
+    it: "sets the limits of a queue whatever its revision",
+    noun: "places in a queue with limits",
+    breaks: (it) => ({
+      "queues.setIfRevision": async (params) => {
+        const result = await it.queues.setIfRevision(params);
+        return result.outcome === "written"
+          ? result
+          : it.queues.setIfRevision({ ...params, revision: result.revision });
+      },
+    }),
+  },
+  {
+    it: "forgets the revision of a queue whose limits are removed",
+    noun: "places in a queue with limits",
+    breaks: (it) => ({
+      "queues.setIfRevision": async (params) => {
+        const result = await it.queues.setIfRevision(params);
+        if (params.limits === null) it.state.queueRevisions.clear();
+        return result;
       },
     }),
   },

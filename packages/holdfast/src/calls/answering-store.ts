@@ -4,12 +4,26 @@ import type { Store } from "../ports/store.ts";
 import { storeAround } from "../ports/store-calls.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
 import { RecentLatency } from "./recent-latency.ts";
+import { isTransient } from "./store-retry.ts";
 
 /** The smallest limit: well above what adapters wait for by themselves. */
 const ANSWER_LIMIT_MS = 60_000;
 
+/** What workers and callers write all the time. A store may answer every read and take none of these: a full disk, a file that is read-only. */
+const WRITES: ReadonlySet<string> = new Set(["workers.heartbeat", "runs.start", "runs.commit", "inbox.deliver"]);
+/** After this time, a write that failed says nothing any more. */
+const WRITE_FAULT_MS = 5 * 60_000;
+
 const originals = new WeakMap<Store, Store>();
-const latencies = new WeakMap<Store, RecentLatency>();
+const experiences = new WeakMap<Store, Experience>();
+
+/** What the calls of a store have shown. */
+interface Experience {
+  readonly clock: Clock;
+  readonly recent: RecentLatency;
+  /** Why the last write has failed, and when, by the monotonic clock; undefined if it has not. */
+  writeFault: { readonly text: string; readonly at: number } | undefined;
+}
 
 export interface AnsweringStoreParams {
   readonly clock: Clock;
@@ -25,7 +39,7 @@ export interface AnsweringStoreParams {
  */
 export function answeringStore(store: Store, { clock, callLimitMs = 0, telemetry }: AnsweringStoreParams): Store {
   const limitMs = Math.max(ANSWER_LIMIT_MS, 2 * callLimitMs);
-  const recent = new RecentLatency();
+  const experience: Experience = { clock, recent: new RecentLatency(), writeFault: undefined };
   const answered = (method: string, call: () => Promise<unknown>): Promise<unknown> =>
     // A transaction step takes as long as the user's own work, and its signal ends it.
     method === "transact" ? call() : settled(call(), method, clock, limitMs);
@@ -34,24 +48,39 @@ export function answeringStore(store: Store, { clock, callLimitMs = 0, telemetry
     const answer = answered(method, call);
     // Beside the call, not in its way: the caller's answer is no later for it.
     const report = (outcome: string): void => {
-      const ms = clock.monotonic() - sentAt;
-      if (method !== "transact") recent.add(ms);
-      telemetry?.duration("store_call", ms, { call: method, outcome });
+      const now = clock.monotonic();
+      if (method !== "transact") experience.recent.add(now - sentAt, now);
+      telemetry?.duration("store_call", now - sentAt, { call: method, outcome });
     };
     answer.then(
-      () => report("ok"),
-      (error: unknown) => report(isHoldfastError(error) ? error.code : "unknown"),
+      () => {
+        if (experience.writeFault && WRITES.has(method)) experience.writeFault = undefined;
+        report("ok");
+      },
+      (error: unknown) => {
+        if (isTransient(error) && WRITES.has(method))
+          experience.writeFault = { text: (error as Error).message, at: clock.monotonic() };
+        report(isHoldfastError(error) ? error.code : "unknown");
+      },
     );
     return answer;
   });
   originals.set(wrapped, store);
-  latencies.set(wrapped, recent);
+  experiences.set(wrapped, experience);
   return wrapped;
 }
 
 /** How long the last calls of this store took; undefined if nobody measures it. */
 export function latencyOf(store: Store): { readonly p50Ms: number; readonly p99Ms: number } | undefined {
-  return latencies.get(store)?.percentiles();
+  const experience = experiences.get(store);
+  return experience?.recent.percentiles(experience.clock.monotonic());
+}
+
+/** Why the last write of this store has failed; undefined if it has not. */
+export function writeFaultOf(store: Store): string | undefined {
+  const { clock, writeFault } = experiences.get(store) ?? {};
+  if (!clock || !writeFault || clock.monotonic() - writeFault.at > WRITE_FAULT_MS) return undefined;
+  return writeFault.text;
 }
 
 /** The adapter's own store, for what only it can do. */

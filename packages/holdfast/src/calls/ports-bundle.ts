@@ -1,4 +1,5 @@
 import type { Limits } from "../model/limits.ts";
+import type { AccessStore } from "../ports/access.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Codec } from "../ports/codec.ts";
 import type { Environment } from "../ports/environment.ts";
@@ -20,7 +21,8 @@ export interface PortsBundle {
   readonly log: Logger;
   readonly store: Store;
   readonly notifier: Notifier;
-  /** For these two, see OpenedStore. */
+  /** For these three, see OpenedStore. */
+  readonly access?: AccessStore;
   readonly place?: string;
   readonly commitsInFlightMax?: number;
   /** Without it the engine knows nothing of the process that it runs in. */

@@ -37,7 +37,7 @@ export interface CauseLimit {
 export interface Cause {
   readonly kind: CauseKind;
   readonly op?: string;
-  /** When it is due, or when the lease expires. */
+  /** When it is due, when the lease expires, or when the rate of a queue lets the next one begin. */
   readonly at?: Date;
   /** Since when; if the step is unknown, the time of the run's last event. */
   readonly since?: Date;

@@ -37,6 +37,7 @@ import { RESULT_LOOK_MS } from "./result-waiter.ts";
 import { Retention } from "./retention.ts";
 import { RunHandle, type StartedRun } from "./run-handle.ts";
 import { existing } from "./run-moved.ts";
+import type { ScheduleHost } from "./schedules/schedule-handle.ts";
 import { Schedules } from "./schedules/schedules.ts";
 import { prepareSignal } from "./signals.ts";
 import { startMany } from "./start-many.ts";
@@ -84,7 +85,7 @@ export class Client {
   readonly #core: ClientCore;
   readonly #ends = new RunEnds();
   readonly #storeTime: StoreTime;
-  readonly #workers: Worker[] = [];
+  readonly #workers: Worker[];
   readonly #unserved: UnservedStarts | undefined;
   readonly #onClose: () => Promise<void>;
   /** Undefined in a client that batches run in. */
@@ -100,10 +101,11 @@ export class Client {
     onClose: () => Promise<void>,
     lookMs = RESULT_LOOK_MS,
     watchStarts = false,
+    workers: Worker[] = [],
   ) {
     this.namespace = namespace;
-    const shared = { namespace, ends: this.#ends, life: this.#life, workers: this.#workers, lookMs };
-    this.#core = makeCore(ports, shared);
+    this.#workers = workers;
+    this.#core = makeCore(ports, { namespace, ends: this.#ends, life: this.#life, workers, lookMs });
     this.versions = new Versions(this.#core);
     this.workers = new Workers(this.#core);
     this.tasks = new Tasks(this.#core);
@@ -111,14 +113,11 @@ export class Client {
     this.retention = new Retention(this.#core);
     this.queues = makeQueues(this.#core);
     this.namespaces = new Namespaces(this.#core);
+    const core = this.#core;
     const during = <R>(waiting: Promise<R>): Promise<R> => this.during(waiting);
-    this.#watching = { core: this.#core, ends: this.#ends, lookMs: lookMs / 2, during };
-    this.schedules = new Schedules({
-      core: this.#core,
-      known: (...asked) => this.#known(...asked),
-      handle: (id, run) => this.makeHandle(this.#core, id, run),
-      during,
-    });
+    this.#watching = { core, ends: this.#ends, lookMs: lookMs / 2, during };
+    const handle: ScheduleHost["handle"] = (id, run) => this.makeHandle(core, id, run);
+    this.schedules = new Schedules({ core, known: (...asked) => this.#known(...asked), handle, during });
     this.#storeTime = new StoreTime(ports.clock);
     this.#unserved = watchStarts ? new UnservedStarts(this.#core) : undefined;
     this.#onClose = onClose;
@@ -288,10 +287,7 @@ export class Client {
     return this.makeHandle(this.#batches?.runs as ClientCore, id, undefined) as RunHandle<BatchResult>;
   }
 
-  /**
-   * Deletes runs that ended longer ago than `olderThan`, with their histories and messages, and returns how many. Open
-   * runs are never touched. Ages are measured by the store's clock.
-   */
+  /** Deletes runs that ended longer ago than `olderThan`, with their histories and messages, and returns how many. Open runs are never touched. Ages are measured by the store's clock. */
   async purge<S extends string = string>(options: PurgeOptions<S>): Promise<number> {
     return purgeEnded(this.#core, options);
   }
@@ -378,10 +374,15 @@ export class Client {
 
   /** @internal For an adapter's `inTransaction`: `join` returns the calls of its store that are part of the transaction. */
   static inTransaction(client: Client, join: (store: Store) => JoinedCalls): ClientInTransaction {
+    const { core, known } = Client.inside(client);
+    return new ClientInTransaction(new JoinedCore(core, join(originalStore(core.ports.store))), known);
+  }
+
+  /** @internal For what is made of a client: see `client-on.ts`. */
+  static inside(client: Client): { core: ClientCore; workers: Worker[]; known: KnownWorkflows } {
     if (typeof client !== "object" || client === null || !(#core in client)) throw notAClient(client);
     client.#life.assertOpen();
-    const core = new JoinedCore(client.#core, join(originalStore(client.#core.ports.store)));
-    return new ClientInTransaction(core, client.#known);
+    return { core: client.#core, workers: client.#workers, known: client.#known };
   }
 
   /** The test engine makes handles that advance its clock while they wait. */

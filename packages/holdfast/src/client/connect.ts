@@ -135,7 +135,7 @@ async function openPorts(url: string, options: ConnectOptions): Promise<OpenedPo
     ...(tls === undefined ? {} : { tls }),
   };
   const opened = await openByUrl(url, storeOptions, options.adapters);
-  const { notifier, place, commitsInFlightMax, callLimitMs } = opened;
+  const { notifier, access, place, commitsInFlightMax, callLimitMs } = opened;
   const store = answeringStore(opened.store, { clock: systemClock, callLimitMs, telemetry });
   const limits = withDefaults(DEFAULT_LIMITS, options.limits);
   const { redact } = options;
@@ -153,6 +153,7 @@ async function openPorts(url: string, options: ConnectOptions): Promise<OpenedPo
     watches: true,
     processes: systemTaskProcesses,
     plainCodec: options.codec === undefined || options.codec === jsonCodec,
+    ...(access === undefined ? {} : { access }),
     ...(place === undefined ? {} : { place }),
     ...(commitsInFlightMax === undefined ? {} : { commitsInFlightMax }),
     connectTo: (other) => connect(other, options),

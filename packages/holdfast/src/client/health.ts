@@ -1,4 +1,4 @@
-import { latencyOf } from "../calls/answering-store.ts";
+import { latencyOf, writeFaultOf } from "../calls/answering-store.ts";
 import { limitedWait } from "../calls/limited-wait.ts";
 import type { Backlog } from "../model/backlog.ts";
 import { backlogs, DEAD_WORKER_MS, isSlow, slowText, succeeds } from "../model/decisions/watchdog.ts";
@@ -20,13 +20,17 @@ export interface WorkerHealth {
   readonly activeRuns: number;
 }
 
-/** The store, judged by whether it answers, and how fast it has answered the last calls of this client and its workers. */
+/**
+ * The store, judged by whether it answers, whether it has taken the last write of this client and its workers, and how fast it has answered
+ * their last calls.
+ */
 export interface StoreHealth {
   readonly status: HealthStatus;
-  /** Of the last 256 calls, the median; null if it is not known. A call may concern many runs. */
+  /** Of the last 256 calls, as far as they were made within a minute, the median; null if there was none. A call may concern many runs. */
   readonly p50Ms: number | null;
-  /** Of the last 256 calls, the slowest but two; null if it is not known. */
+  /** Of the same calls, all but one in a hundred were quicker. */
   readonly p99Ms: number | null;
+  /** Why it does not answer, or cannot be written. */
   readonly error?: string;
 }
 
@@ -120,12 +124,14 @@ export async function checkHealth(core: ClientCore): Promise<Health> {
   const { status, reasons } = workers.length === 0 ? noWorkers(rows, now) : judge(workers);
   const { stuck, ...shown } = scheduling;
   const store = storeHealth(core);
-  const slow = store.status === "healthy" ? [] : [slowText(store)];
+  const broken = store.error === undefined ? [] : [`The store can be read, but not written: ${store.error}`];
+  const slow = isSlow(store) ? [slowText(store)] : [];
   const timers = timerHealth(backlog);
   const behind = [...backlogs(backlog, BACKLOG_MS).map(({ text }) => text), ...lateText(timers)];
+  const worse = stuck.length + slow.length + behind.length > 0 ? "degraded" : status;
   return {
-    status: status === "healthy" && stuck.length + slow.length + behind.length > 0 ? "degraded" : status,
-    reasons: [...reasons, ...slow, ...behind, ...stuck],
+    status: broken.length > 0 ? "unhealthy" : status === "healthy" ? worse : status,
+    reasons: [...broken, ...reasons, ...slow, ...behind, ...stuck],
     store,
     workers,
     queues: queueHealth(backlog),
@@ -171,6 +177,8 @@ function latency({ ports }: ClientCore): Pick<StoreHealth, "p50Ms" | "p99Ms"> {
 
 function storeHealth(core: ClientCore): StoreHealth {
   const { p50Ms, p99Ms } = latency(core);
+  const error = writeFaultOf(core.ports.store);
+  if (error !== undefined) return { status: "unhealthy", p50Ms, p99Ms, error };
   return { status: isSlow({ p50Ms, p99Ms }) ? "degraded" : "healthy", p50Ms, p99Ms };
 }
 

@@ -1,3 +1,5 @@
+import { requireDuration } from "../errors/option-checks.ts";
+import { formatDuration } from "../model/duration.ts";
 import { NO_KEY, type PlaceLimits, type QueueKind, type QueueState } from "../model/queue-limits.ts";
 import type { Run } from "../model/run.ts";
 import type { Task } from "../model/task.ts";
@@ -45,15 +47,20 @@ async function limitOn(core: ClientCore, kind: QueueKind, queue: string, key: st
   const all = await read({});
   if (!all?.limits) return undefined;
   const own = key === NO_KEY ? undefined : await read({ key });
-  const ofKey = own && isFull(all.limits.perKey, own[kind].running);
-  const limits = ofKey ? (all.limits.perKey as PlaceLimits) : all.limits;
-  const limit = limitShown(limits, ofKey ? "key" : "queue", ofKey || isFull(all.limits, all[kind].running));
+  const { perKey = {} } = all.limits;
+  const full = isFull(all.limits, all[kind].running);
+  // Places come before tokens, and those of the key before those of the queue.
+  const ofKey = own && (isFull(perKey, own[kind].running) || (!full && own[kind].tokenAt !== null));
+  const { holders: there, tokenAt, running } = (ofKey ? own : all)[kind];
+  const limits = ofKey ? perKey : all.limits;
+  const limit = limitShown(limits, ofKey ? "key" : "queue", isFull(limits, running));
   // Whoever waits for a token does not wait for those who have places.
-  const { holders } = limit?.concurrency === undefined ? { holders: [] } : (ofKey ? own : all)[kind];
+  const holders = limit?.concurrency === undefined ? [] : there;
   return {
     queue,
     ...(key === NO_KEY ? {} : { key }),
     ...(limit ? { limit } : {}),
+    ...(limit?.rate && tokenAt !== null ? { at: new Date(tokenAt) } : {}),
     ...(holders.length === 0 ? {} : { holders: holders.map(({ id, runId }) => ({ id, runId })) }),
     ...(await behindHolders(holders, follow)),
   };
@@ -69,7 +76,7 @@ function limitShown({ concurrency, rate }: PlaceLimits, of: CauseLimit["of"], fu
 }
 
 /** The same in words for the person on call. */
-export function limitText({ op, queue, key, limit, holders = [] }: Cause): string {
+export function limitText({ op, queue, key, limit, at, holders = [] }: Cause): string {
   if (queue === undefined) return "";
   const what = op === undefined ? "It waits" : `Task "${op}" waits`;
   const where = limit?.of === "key" ? `of key "${key}" in queue "${queue}"` : `of queue "${queue}"`;
@@ -82,6 +89,10 @@ export function limitText({ op, queue, key, limit, holders = [] }: Cause): strin
     const wanted = limit.concurrency === 1 ? "the only place" : `one of the ${limit.concurrency} places`;
     return `${what} for ${wanted} ${where}: ${limit.concurrency === 1 ? "it is" : "all are"} taken${by}.`;
   }
-  if (limit?.rate) return `${what} for the rate ${where}.`;
+  if (limit?.rate) {
+    const { limit: count, per } = limit.rate;
+    const next = at ? `: the next may begin at ${at.toISOString()}` : "";
+    return `${what} for the rate ${where} (${count} in ${formatDuration(requireDuration(per, "why", "per"))})${next}.`;
+  }
   return `${what} for its turn in queue "${queue}".`;
 }

@@ -50,7 +50,7 @@ export function makeWorker<S extends string>(
       core.waiter.leave();
       batches?.leave();
     },
-    ...(batches && resolved.workflows.length > 0 ? { onRunning: () => batches.serve() } : {}),
+    ...(batches && resolved.workflows.some(({ guests }) => !guests) ? { onRunning: () => batches.serve() } : {}),
   });
 }
 

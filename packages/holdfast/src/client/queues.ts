@@ -21,6 +21,7 @@ import {
   type QueueLoad,
   type RateLimit,
 } from "../model/queue-limits.ts";
+import type { SetQueueParams } from "../ports/store.ts";
 import type { ClientCore } from "./client-core.ts";
 
 const HOLDERS_MAX = 100;
@@ -169,13 +170,21 @@ export function makeQueues(core: ClientCore): Queues {
     requireName(name, "queue name");
     const limits = readLimits(options, `queues.set(${JSON.stringify(name)})`);
     const { namespace } = core;
-    await core.call((store) => store.queues.set({ namespace, queue: name, limits }));
+    // The first guess is right where there are no limits yet; otherwise the answer says what to go by.
+    for (let revision: string | null = null; ; ) {
+      const params: SetQueueParams = { namespace, queue: name, limits, revision, next: core.newId() };
+      const result = await core.call((store) => store.queues.setIfRevision(params));
+      if (result.outcome === "written") return;
+      revision = result.revision;
+    }
   };
   return Object.assign(() => list(), { list, set });
 }
 
 /** Null if the options limit nothing. */
 function readLimits(options: QueueOptions, where: string): QueueLimits | null {
+  if (options === undefined)
+    throw invalidOption(where, "the limits", "are missing. Pass an object: {} removes all limits of the queue");
   checkOptions(options, QUEUE_OPTIONS, where);
   const { perKey, fair, weights, backlog, aging } = options;
   const own = perKey && readPlaces(perKey, where, "perKey.");

@@ -2,7 +2,7 @@
 import { inboxFull, runClosed } from "../calls/refused-message.ts";
 import type { AnyWorkflow, InputOf } from "../define/definitions.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
-import { checkedLater, checkOptions, isId, type OptionChecks } from "../errors/option-checks.ts";
+import { checkedLater, checkOptions, invalidOption, isId, type OptionChecks } from "../errors/option-checks.ts";
 import type { CheckedDuration } from "../model/checked-duration.ts";
 import type { Message } from "../model/message.ts";
 import type { RunStatus } from "../model/run.ts";
@@ -80,6 +80,8 @@ export function checkWithStart(
 ): void {
   if (call === "signalWithStart") checkOptions(options, SIGNAL_WITH_START, call);
   else checkOptions(options, UPDATE_WITH_START, call);
+  if ((options as StartOptions | undefined)?.debounce !== undefined)
+    throw invalidOption(call, "debounce", "does not go with a message: the id says which run to start or to reach");
   if (options?.id === undefined)
     throw new HoldfastError(
       "invalid_option",

@@ -16,6 +16,9 @@ const SHARED_BYTES = 8_192;
 const SHARED_BYTES_MAX = 1_024;
 let shared = Buffer.alloc(0);
 let used = 0;
+/** The small value that was written last, and its text: the result of a step is read again at once, for the code that waits for it. */
+let written: Payload = EMPTY_PAYLOAD;
+let writtenText = "";
 
 /**
  * JSON, readable in the database, that keeps what JSON alone would lose: Date, Map, Set, BigInt, binary data,
@@ -65,6 +68,8 @@ function bytesOf(text: string): Payload {
   const length = shared.write(text, used);
   const bytes = new Uint8Array(shared.buffer, used, length);
   used += length;
+  written = bytes;
+  writtenText = text;
   return bytes;
 }
 
@@ -72,7 +77,8 @@ function decode(bytes: Payload): unknown {
   if (bytes.length === 0) return undefined;
   if (payloadEncoding(bytes) !== "json") return readMarked(bytes, decode);
   try {
-    const text = textDecoder.decode(bytes);
+    // JSON.stringify escapes halves of surrogate pairs, so that the bytes have the same text.
+    const text = bytes === written ? writtenText : textDecoder.decode(bytes);
     const parsed: unknown = JSON.parse(text);
     return text.includes(TAG_KEY_JSON) ? decodeTags(parsed) : parsed;
   } catch (cause) {

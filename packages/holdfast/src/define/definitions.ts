@@ -26,6 +26,7 @@ import { callSite } from "../replay/code/call-site.ts";
 import type { Context, SignalDefinition } from "../replay/context/context.ts";
 import type { QueryDefinition, UpdateDefinition } from "../replay/context/conversations.ts";
 import type { OfferedNames, Offers } from "../replay/context/offers.ts";
+import type { GuestHost } from "../replay/guests/guest-run.ts";
 import { type RetryOption, resolveRetry } from "../replay/ops/step-options.ts";
 import type { OnBug } from "../replay/run-code.ts";
 
@@ -152,6 +153,8 @@ export interface WorkflowDefinition<I = unknown, O = unknown, M extends Offers =
   readonly offers: OfferedNames | undefined;
   /** File and line, for messages about its code. */
   readonly definedAt: string | undefined;
+  /** @internal Who brings the guests that execute its runs: its code is in another process. */
+  readonly guests?: GuestHost;
   /** Only carries the type; never set. */
   readonly inputType?: I;
   readonly outputType?: O;

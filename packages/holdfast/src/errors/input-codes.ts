@@ -30,7 +30,7 @@ export const INPUT_CODES = {
     summary:
       "A line cannot be imported: the file was cut off or changed, is not an export, or was written by a newer version. Runs of the lines before it are stored.",
     advice:
-      "The line is data.line, from 1. Export again, or update Holdfast; an import that is repeated skips what is there.",
+      "The line is data.line, from 1; data.runs were stored by this call. Export again, or update Holdfast; an import that is repeated skips what is there.",
   },
   file_failed: {
     group: "validation",

@@ -250,7 +250,7 @@ function kept(text: unknown): unknown {
   return typeof text === "string" && text.length <= 1_000 ? text : shownValue(text);
 }
 
-function thrown(error: unknown): string {
+export function thrown(error: unknown): string {
   try {
     return error instanceof Error ? `${error.name}: ${error.message}` : shownValue(error);
   } catch {

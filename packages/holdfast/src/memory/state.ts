@@ -59,6 +59,9 @@ export interface Debounced {
 /** Everything the memory store knows. Each transition is a synchronous function over it, and therefore atomic. */
 export interface MemoryState {
   readonly runs: Map<string, RunRecord>;
+  /** Their numbers, in the order in which they came. */
+  readonly runNumbers: Map<string, number>;
+  newestRun: number;
   /** namespace + id → runIds, oldest first. */
   readonly byId: Map<string, string[]>;
   readonly events: Map<string, HistoryEvent[]>;
@@ -103,6 +106,8 @@ export interface MemoryState {
   newestFence: number;
   /** The names of the queues of each namespace that have ever had runs or tasks. */
   readonly queues: Map<string, Set<string>>;
+  /** By namespace and name: of queues whose limits were ever set. */
+  readonly queueRevisions: Map<string, string>;
   /** Queues with limits, by kind, namespace and name. */
   readonly limited: Map<string, LimitedQueue>;
   /** What waits for a place in one of them, and what has one, by run id and seq. */
@@ -133,6 +138,8 @@ export interface MemoryState {
 export function emptyState(): MemoryState {
   return {
     runs: new Map(),
+    runNumbers: new Map(),
+    newestRun: 0,
     byId: new Map(),
     events: new Map(),
     segments: new Map(),
@@ -160,6 +167,7 @@ export function emptyState(): MemoryState {
     newestLock: 0,
     newestFence: 0,
     queues: new Map(),
+    queueRevisions: new Map(),
     limited: new Map(),
     inLine: new Map(),
     places: new Map(),
@@ -259,7 +267,7 @@ export function insertRun(
     ...(lineage ? { lineage } : {}),
     ...(run.key === undefined ? {} : { key: run.key }),
   };
-  state.runs.set(row.runId, row);
+  keepRun(state, row);
   noteQueue(state, row);
   if (row.deadlineAt !== null) state.deadlines.add(row.runId);
   addTo(state.byId, idKey(row.namespace, row.id), row.runId);
@@ -268,6 +276,12 @@ export function insertRun(
   const at = row.availableAt as number;
   if (!isDue(at, now)) state.hints.push({ type: "due", namespace: row.namespace, queue: row.queue, at });
   return row;
+}
+
+/** A run that is new to this store. */
+export function keepRun(state: MemoryState, row: RunRecord): void {
+  state.runs.set(row.runId, row);
+  state.runNumbers.set(row.runId, ++state.newestRun);
 }
 
 export function noteQueue({ queues }: MemoryState, { namespace, queue }: { namespace: string; queue: string }): void {

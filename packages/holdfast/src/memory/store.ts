@@ -174,7 +174,7 @@ export class MemoryStore implements port.Store {
   };
 
   readonly queues: port.QueueStore = {
-    set: this.#effect("queues.set", setQueue),
+    setIfRevision: this.#effect("queues.setIfRevision", setQueue),
     list: this.#effect("queues.list", listQueues),
     backlog: this.#effect("queues.backlog", readBacklog),
   };

@@ -15,7 +15,17 @@ import type {
 } from "../ports/store.ts";
 import { endRun } from "./runs/ends.ts";
 import { purgeRun } from "./runs/purges.ts";
-import { addTo, findRun, idKey, type MemoryState, noteQueue, type RunRecord, runIn, setAvailable } from "./state.ts";
+import {
+  addTo,
+  findRun,
+  idKey,
+  keepRun,
+  type MemoryState,
+  noteQueue,
+  type RunRecord,
+  runIn,
+  setAvailable,
+} from "./state.ts";
 import { deleteTask, taskKey, tasksOfRun } from "./tasks/task-state.ts";
 
 export function identifyStore(
@@ -164,7 +174,7 @@ function insertImage(state: MemoryState, { run, events, messages, rest }: RunIma
   const closed = isClosed(run.status);
   const row: RunRecord = { ...run, heldBy: null, claimId: null, alone: false, availableAt: null };
   const { runId, firstRunId } = row;
-  state.runs.set(runId, row);
+  keepRun(state, row);
   noteQueue(state, row);
   const key = idKey(row.namespace, row.id);
   if (closed) state.byId.set(key, [runId, ...(state.byId.get(key) ?? [])]);

@@ -1,3 +1,4 @@
+import { afterGuest } from "../model/decisions/dead-holder.ts";
 import { HEARTBEAT_KEPT_EVERY_MS, type WorkerRow } from "../model/worker-row.ts";
 import type {
   HeartbeatParams,
@@ -84,7 +85,9 @@ export function heldRows(state: MemoryState, workerId: string): RunRecord[] {
 
 export function readHeld(state: MemoryState, params: WorkerRef): HeldRunState[] {
   if (!workerIn(state, params)) return [];
-  return heldRows(state, params.workerId).map(({ runId, epoch, commit }) => ({ runId, epoch, commit }));
+  return heldRows(state, params.workerId).map(({ runId, epoch, commit, eventCount }) => ({
+    ...{ runId, epoch, commit, eventCount },
+  }));
 }
 
 export function readHeldTasks(state: MemoryState, params: WorkerRef): HeldTask[] {
@@ -109,6 +112,7 @@ export function releaseRunsIfHeld(state: MemoryState, params: ReleaseRunsParams,
   for (const { runId, epoch } of params.runs) {
     const row = openRun(state, params.namespace, runId);
     if (!row || row.heldBy !== params.workerId || row.epoch !== epoch) continue;
+    if (params.died) Object.assign(row, afterGuest(row, params.died));
     giveBack(state, row, now);
     released += 1;
   }

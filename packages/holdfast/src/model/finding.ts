@@ -26,6 +26,7 @@ export interface FoundRun {
   readonly workflow: string;
   readonly epoch: number;
   readonly commit: number;
+  readonly eventCount: number;
 }
 
 /** An attempt of a task that a finding is about. */

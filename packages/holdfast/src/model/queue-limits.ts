@@ -63,6 +63,8 @@ export interface QueueLoad {
   readonly oldestDueAt: number | null;
   /** How many have got a place per second, about the last minute; 0 without limits. */
   readonly perSecond: number;
+  /** When the next token of its rate comes; null: there is one, or no rate. If a key was asked for: of the rate of that key. */
+  readonly tokenAt: number | null;
   /** Those that have had a place for the longest time. None without limits. */
   readonly holders: readonly PlaceHolder[];
 }

@@ -74,7 +74,7 @@ export interface RunRow {
   readonly status: RunStatus;
   /** +1 at every claim and every operator action: the fence. */
   readonly epoch: number;
-  /** +1 at every flush that touches the run: the other half of the fence. */
+  /** +1 at every flush that changes the row, which one that only appends events does not: the other half of the fence. */
   readonly commit: number;
   readonly heldBy: string | null;
   /** Which claim took it; lets a claim whose reply was lost be read again. */

@@ -35,6 +35,7 @@ export interface RestartParams {
   readonly runId: string;
   readonly epoch: number;
   readonly commit: number;
+  readonly eventCount: number;
   readonly event: EventDraft;
 }
 

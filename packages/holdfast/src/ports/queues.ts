@@ -10,9 +10,11 @@ export interface QueueStore {
   /**
    * Sets the limits of a queue, all of them; null removes them. From then on, claims keep to them. When a queue gets its first limits,
    * its open runs that have begun get places, and so do its tasks that are held: as many as there are. When they are removed,
-   * everything in line is due. Whoever serves the queue is hinted. Atomic; naturally idempotent. No errors but those of every call.
+   * everything in line is due. Whoever serves the queue is hinted. Only if the queue has the revision that is given, or none as yet:
+   * else nothing changes, and the answer tells the one that it has, so that a copy of a call that comes late undoes nothing that was set since. A
+   * queue keeps its revision when its limits are removed. Atomic; idempotent by `next`. No errors but those of every call.
    */
-  set(params: SetQueueParams): Promise<void>;
+  setIfRevision(params: SetQueueParams): Promise<SetQueueResult>;
 
   /**
    * The queues of a namespace that have limits, or have ever had runs or tasks; by name. With `queue` only that one, if it is known;
@@ -39,7 +41,16 @@ export interface SetQueueParams {
   readonly namespace: string;
   readonly queue: string;
   readonly limits: QueueLimits | null;
+  /** Null: its limits were never set. */
+  readonly revision: string | null;
+  /** The revision that it has then: a UUID that nobody else uses. */
+  readonly next: string;
 }
+
+/** Written: it has the revision `next`. Moved: it has another one than was given. */
+export type SetQueueResult =
+  | { readonly outcome: "written" }
+  | { readonly outcome: "moved"; readonly revision: string | null };
 
 export interface ListQueuesParams {
   readonly namespace: string;

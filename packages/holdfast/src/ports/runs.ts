@@ -76,9 +76,11 @@ export interface RunStore {
   /**
    * Appends events and advances runs: the only way in which a holder writes.
    * Precondition per run: the row carries exactly (epoch, commit) and is held by the worker that the commit names; the row
-   * then has commit + 1.
+   * then has commit + 1, unless the commit is an `append`.
    * A row that carries (epoch, commit + 1) already contains this flush and counts as written. Any other pair: `lost`, and
    * nothing of that run is written now (an earlier call with a commit that stopped holding the run may have been).
+   * An `append` whose first event is there already was written before, and counts as written. Nothing of the row changes with it but
+   * `eventCount`, so it must be of a run that has made another commit with events since it was last claimed.
    * If messages were delivered that the holder has not consumed, `suspend` is left out and the run stays held; a commit with
    * `unlessBehind` is not written at all: `behind`, and the next commit has the same number.
    * A commit that parks the run appends `run_parked` (`parkNote`) behind its events, with the time of the store. That is no progress.
@@ -88,17 +90,20 @@ export interface RunStore {
    * Every end of a run, in this call or another, is one function of the store. Unless it is `continued`: if the run has a
    * parent op or watchers, it owes a `result`, and it is no longer a child to close. In any case: if it has open children
    * whose policy is not `abandon`, it owes a `close`; if it has requested locks that it has not given back, it gives them back, and owes a `lock`. A run that continues hands its lineage and its watchers on, but not its children.
-   * Idempotence key: (runId, epoch, commit).
+   * Idempotence key: (runId, epoch, commit); of an `append`, and the seq of its first event.
    */
   commit(params: CommitRunsParams): Promise<CommitRunsResult>;
 
-  /** Releases runs, due at once, without counting a death. Fenced by epoch; idempotent. */
+  /**
+   * Releases runs, due at once, without counting a death. Fenced by epoch; idempotent. Once this call, or any other that takes a run from
+   * its holder, has been answered, nothing that the holder had on its way is written any more.
+   */
   releaseIfHeld(params: ReleaseRunsParams): Promise<{ readonly released: number }>;
 
   /**
    * Takes a run from whoever holds it, for another worker: epoch + 1, so that the holder's next write is refused, due at once, and the
-   * event (`run_restarted`) appended. It is not a death. Precondition: it is held, and carries exactly this epoch and commit number, so
-   * that nothing was recorded since the caller looked; otherwise `moved`, and nothing happens. Atomic; the holder is hinted.
+   * event (`run_restarted`) appended. It is not a death. Precondition: it is held, and has exactly this epoch, commit number and number of
+   * events, so that nothing was recorded since the caller looked; otherwise `moved`, and nothing happens. Atomic; the holder is hinted.
    * Idempotence key: the epoch; a repeated call finds the run `moved`.
    */
   restartIfHeld(params: RestartParams): Promise<RestartOutcome>;
@@ -214,6 +219,11 @@ export interface ClaimRunsResult {
 export type Transition =
   /** Keep holding it. */
   | { readonly type: "hold"; readonly status: "running" | "compensating" }
+  /**
+   * Keep holding it, and add its events, of which there is at least one: nothing else changes. `consumed` is what the row has; attributes,
+   * tasks, children, replies, locks and the deadline are left alone.
+   */
+  | { readonly type: "append" }
   /** Stop holding it until `availableAt`, or until a message comes. */
   | {
       readonly type: "suspend";
@@ -255,8 +265,13 @@ export interface RunCommit {
   readonly workerId: string;
   readonly epoch: number;
   readonly commit: number;
-  /** Consecutive from eventCount + 1. Events reset the death count: they are progress. */
+  /** Consecutive, and behind those that the run has. Events reset the death count: they are progress. */
   readonly events: readonly HistoryEvent[];
+  /**
+   * How many events the run has with these. The row of a run that is held may not know. If a `park` has no events, the store counts for
+   * itself: it may follow a commit that was refused, of which an earlier copy took effect.
+   */
+  readonly eventCount: number;
   /** Messages 1…consumed are in history with this commit. */
   readonly consumed: number;
   /** Replaces all of them; null leaves them as they are. */
@@ -297,12 +312,14 @@ export interface CommitRunsParams {
 
 export interface CommitOutcome {
   /**
-   * `busy`: another transaction has locked the row; send the same commit again in the next batch.
+   * `busy`: another transaction has locked the row; send the same commit again in the next batch. An `append` is busy only while
+   * another transaction takes the run away.
    * `behind`: there are messages that the holder has not consumed, and nothing was written (`unlessBehind`).
    */
   readonly outcome: "written" | "lost" | "busy" | "behind";
   /** Still held by the worker after this commit. */
   readonly held: boolean;
+  /** Of an `append`, it may be older than the commit. */
   readonly delivered: number;
   /** Which of its tasks with `holdBy` are held by that worker since this commit, by seq; absent if none has it. */
   readonly tasksHeld?: readonly number[];
@@ -330,12 +347,18 @@ export interface HeldRun {
 /** A run that a worker holds, and how far it has come: whoever finds the same numbers again knows that nothing was recorded meanwhile. */
 export interface HeldRunState extends HeldRun {
   readonly commit: number;
+  readonly eventCount: number;
 }
 
 export interface ReleaseRunsParams {
   readonly namespace: string;
   readonly workerId: string;
   readonly runs: readonly HeldRun[];
+  /**
+   * A guest that executed them for the worker has died; `alone`: and it executed nothing else. That counts like a death of the worker. It
+   * parks nothing, and makes no suspects: guests do not take each other down.
+   */
+  readonly died?: { readonly alone: boolean };
 }
 
 export interface WatchRunsParams {

@@ -72,7 +72,7 @@ const GROUPS: { readonly [G in keyof StoreGroups]: Readonly<Record<keyof StoreGr
   },
   debts: { read: true, pay: true },
   locks: { pass: true, list: true },
-  queues: { set: true, list: true, backlog: true },
+  queues: { setIfRevision: true, list: true, backlog: true },
   namespaces: { allow: true, disallow: true, read: true },
   asks: { ask: true, take: true, answer: true, read: true, forget: true },
   payloads: { read: true, replaceIfUnchanged: true },

@@ -149,7 +149,10 @@ export const COUNT_METRICS = {
       "What it has done: done, dry_run, moved (it was not as found any more), given_up (restarted too often), failed (tried again)",
     labels: ["detector", "action", "outcome"],
   },
-  alerts: { about: "Alerts for the webhook: sent, failed, or dropped because too many waited", labels: ["outcome"] },
+  alerts: {
+    about: "Alerts for the webhook: sent, failed, or dropped because too many waited or the worker stopped",
+    labels: ["outcome"],
+  },
   swept: {
     about: "What they found: dead workers, and runs that were returned, parked or timed out",
     labels: ["what"],

@@ -12,7 +12,7 @@ import { Handlers, queryChanged, validateChanged } from "./handlers.ts";
 import type { Cursor } from "./history/cursor.ts";
 import type { Divergence } from "./history/divergence.ts";
 import type { Edits } from "./history/edits.ts";
-import type { CancelCause, Driver, MachineParams, Outcome, UnreceivedSignal } from "./machine.ts";
+import type { CancelCause, Driver, MachineParams, Outcome, RunDeparture, UnreceivedSignal } from "./machine.ts";
 import type { DrivenOp, Op } from "./op.ts";
 import { OpTable } from "./op-table.ts";
 import { LockTable } from "./ops/lock-table.ts";
@@ -162,6 +162,14 @@ export abstract class DrivenMachine {
 
   /** Overridden by a machine that answers callers. Workflow code gets its answers in turns. */
   written(_seq: number): void {}
+
+  /** Overridden by a machine that must tell callers. */
+  left(_how: RunDeparture): void {}
+
+  /** Overridden by a machine whose code is outside. */
+  get attended(): boolean | undefined {
+    return undefined;
+  }
 
   op(id: string | null): Op | undefined {
     return this.ops.get(id);

@@ -15,15 +15,15 @@
  *     attempt goes through the verbs of `StepWork`.
  *
  * The machines
- *  - `RunMachine`: workflow code, replayed. The only one today.
+ *  - `RunMachine`: workflow code, replayed.
  *  - Graphs: state instead of code. `start` folds what was recorded, from the newest snapshot on; `replayNext` is then always
  *    false, because no turn is needed. `deliverLive` sets a slot and runs inline nodes until only ops are pending, so that a turn
  *    opens and closes at once. A snapshot is one more event among the fresh ones, appended in `close`. It never diverges, and
  *    `askedAt` of an op is a node. Steps are `StepWork` like any other, and so have gates, retries and compensation.
- *  - Guests: code in another language that asks from outside. History is a memo by op id, in any order; `replayNext` is false.
+ *  - `GuestMachine`: code in another language that asks from outside. History is a memo by op id, in any order.
  *    A step is asked for without a turn: `Driver.poke` says so, `takeAsked` has it, and the function of its `StepWork` waits for
  *    the guest. When that function starts, the gate is durable and the guest may begin. `written` says when what the guest has
- *    reported is durable, which its calls wait for. `waiting` is true for as long as the guest may ask.
+ *    reported is durable, which its calls wait for. `waiting` is true for as long as the guest may ask, and `attended` while one is there.
  */
 import type { HoldfastError } from "../errors/holdfast-error.ts";
 import type { EndErrorRecord, ErrorRecord } from "../model/error-record.ts";
@@ -56,6 +56,8 @@ export interface MachineParams {
   readonly driver?: Driver | undefined;
   /** The name of the worker that it runs on, for the events of steps. */
   readonly worker?: string;
+  /** The store's time, for what a guest asks for between turns. */
+  readonly now?: () => number;
 }
 
 /** The driver of a machine, as far as the machine notifies it. */
@@ -90,6 +92,9 @@ export interface RetriedOutcome {
   /** A cancel has come since: the next run attempt, which is wound up, need not be waited for. */
   readonly canceled?: true;
 }
+
+/** How a run leaves its worker: its end is durable, it waits or is parked in the store, or another worker has it. */
+export type RunDeparture = "ended" | "suspended" | "parked" | "lost";
 
 /** Why a run is being wound up from outside. */
 export type CancelCause = "cancel" | "deadline";
@@ -182,6 +187,8 @@ export interface Machine {
   putBack(events: readonly HistoryEvent[], attributes: Attributes | null): void;
   /** Everything up to that event is in the store. */
   written(seq: number): void;
+  /** The run is no longer held here. */
+  left(how: RunDeparture): void;
 
   // Ops
 
@@ -203,6 +210,11 @@ export interface Machine {
   readonly timers: ReadonlySet<DrivenOp>;
   /** Whether anything could still wake the code. */
   readonly waiting: boolean;
+  /**
+   * For a run whose code is outside: whether somebody works on it, or is about to, and may ask at any time. Such a run is kept. Undefined
+   * for all others: what they wait for decides.
+   */
+  readonly attended: boolean | undefined;
   /** Whether an attempt of the step may have begun before this worker claimed the run. */
   mayHaveBegun(op: DrivenOp): boolean;
 

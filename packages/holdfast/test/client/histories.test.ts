@@ -37,6 +37,7 @@ async function heldRun() {
     workerId,
     ...fence,
     events: [{ seq, type: "step_completed" as const, op: `step ${seq}`, at: 0 }],
+    eventCount: seq,
     consumed: 0,
     attributes: null,
     clearDeadline: false,

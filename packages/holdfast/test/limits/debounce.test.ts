@@ -1,5 +1,5 @@
 // Backlogs, and one run for many starts.
-import { type Context, workflow } from "holdfast";
+import { type Context, signal, workflow } from "holdfast";
 import { describe, expect, test } from "vitest";
 import { openEngine } from "../lab/fleet.ts";
 
@@ -60,6 +60,9 @@ describe("debounce", () => {
     await expect(t.client.start(index, input, { debounce, id: "x" })).rejects.toThrow("does not go with id");
     await expect(t.client.start(index, input, { debounce: { for: "2s", max: "1s" } })).rejects.toThrow("shorter");
     expect(await t.client.run(plain, undefined, { debounce, key: "k" })).toBe(1);
+    const go = signal("go");
+    const withStart = t.client.signalWithStart(index, input, go, undefined, { id: "x", debounce });
+    await expect(withStart).rejects.toThrow("signalWithStart: debounce does not go with a message");
   });
 });
 

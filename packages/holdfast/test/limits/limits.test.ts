@@ -16,9 +16,7 @@ const crowd = () => {
 
 async function startAll(client: Client, definition: ReturnType<typeof crowd>["visit"], keys: readonly string[]) {
   const runs = [];
-  // Each a moment later: what is due in the same millisecond has no order.
-  for (const [i, key] of keys.entries())
-    runs.push(await client.start(definition, { key }, { id: `${key}${i}`, delay: { milliseconds: i } }));
+  for (const [i, key] of keys.entries()) runs.push(await client.start(definition, { key }, { id: `${key}${i}` }));
   return runs;
 }
 
@@ -264,6 +262,29 @@ describe("tasks in a queue with limits", () => {
     expect(seen.most.all).toBe(3);
     expect(seen.visits).toBe(8);
     expect(t.store.state.inLine.size + t.store.state.places.size).toBe(0);
+  });
+});
+
+describe("what is wrong about limits and keys", () => {
+  test("limits that are missing, and a key that cannot be computed, are refused by name", async () => {
+    type Input = { readonly tenant?: { readonly id: string } };
+    const takes = async (_ctx: Context, _input: Input) => 1;
+    const keyed = workflow({ name: "keyed", key: (input: Input) => input.tenant?.id as string }, takes);
+    const thrower = workflow({ name: "thrower", key: (input: Input) => (input.tenant as { id: string }).id }, takes);
+    const t = await openEngine(keyed, thrower);
+    await expect(t.client.queues.set("q", undefined as never)).rejects.toMatchObject({
+      code: "invalid_option",
+      message: 'queues.set("q"): the limits are missing. Pass an object: {} removes all limits of the queue.',
+    });
+    await expect(t.client.start(keyed, {})).rejects.toMatchObject({ code: "invalid_name" });
+    await expect(t.client.start(thrower, {})).rejects.toMatchObject({
+      code: "invalid_option",
+      data: { option: "key" },
+      message: expect.stringMatching(
+        /^key of workflow "thrower": the function threw TypeError: .* or the start must pass a key\.$/,
+      ),
+    });
+    expect(await t.client.run(thrower, {}, { key: "k" })).toBe(1);
   });
 });
 

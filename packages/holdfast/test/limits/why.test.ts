@@ -48,11 +48,26 @@ test("a rate, a limit of 0 and a version that nobody serves are named", async ()
   await t.client.start(stay, undefined, { id: "late", timeout: "2 days" });
   await t.clock.advance("1 second");
   const late = await t.client.why("late");
-  expect(late.causes).toMatchObject([{ kind: "limit", limit: { of: "queue", rate: { limit: 1, burst: 1 } } }]);
+  const first = (await t.client.get("first").describe()).startedAt as Date;
+  const at = new Date(first.getTime() + 86_400_000);
+  expect(late.causes).toMatchObject([{ kind: "limit", limit: { of: "queue", rate: { limit: 1, burst: 1 } }, at }]);
   expect(late.causes[0]?.holders).toBeUndefined();
-  expect(late.reason).toMatch(/^It times out at .*\. It waits for the rate of queue "q"\.$/);
+  const next = `It waits for the rate of queue "q" (1 in 1d): the next may begin at ${at.toISOString()}.`;
+  expect(late.reason).toMatch(/^It times out at /);
+  expect(late.reason).toContain(next);
   await t.client.queues.set("q", { concurrency: 0 });
   expect((await t.client.why("late")).reason).toContain('the limit of queue "q" is 0, so nothing begins');
+  await t.client.queues.set("q", { perKey: { rate: { limit: 2, per: "1 hour", burst: 1 } } });
+  await t.client.start(stay, undefined, { id: "k1", key: "k" });
+  await t.clock.advance("1 second");
+  await t.client.start(stay, undefined, { id: "k2", key: "k" });
+  await t.clock.advance("1 second");
+  const began = (await t.client.get("k1").describe()).startedAt as Date;
+  const ofKey = await t.client.why("k2");
+  expect(ofKey.causes).toMatchObject([
+    { kind: "limit", key: "k", limit: { of: "key", rate: { limit: 2 } }, at: new Date(began.getTime() + 1_800_000) },
+  ]);
+  expect(ofKey.reason).toContain('It waits for the rate of key "k" in queue "q" (2 in 1h): the next may begin at ');
 });
 
 test("a parent that waits for a child which waits for the place of the parent is found as a circle", async () => {

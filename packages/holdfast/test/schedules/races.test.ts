@@ -55,6 +55,31 @@ describe.each(["terminate-other", "cancel-other"] as const)("the open run of a s
   );
 });
 
+describe.each(["terminate-other", "cancel-other"] as const)("a run that must make way by policy %s", (overlap) => {
+  test("and has ended when it is stopped leaves a stranger's run under its id alone", async () => {
+    const cluster = new Cluster();
+    const id = `s@${new Date(Date.UTC(2026, 0, 4, 8, 0, 10)).toISOString()}`;
+    let taken = false;
+    const leader = cluster.process("leader", async (method, _params, next) => {
+      if (taken || (method !== "runs.terminate" && method !== "inbox.deliver")) return next();
+      taken = true;
+      await other.client.get(id).terminate({ reason: "enough" });
+      await other.client.start(patient, undefined, { id, ifClosed: "start" });
+      return next();
+    });
+    const other = cluster.process("other");
+    await leader.worker({ workflows: [patient] });
+    await cluster.until(other.client.schedules.create({ id: "s", workflow: patient, every: "10s", overlap }));
+    await cluster.clock.advance("25s");
+    expect(taken).toBe(true);
+    const runs = [...cluster.store.state.runs.values()].filter((run) => run.id === id);
+    expect(runs.map(({ status, delivered }) => [status, delivered])).toEqual([
+      ["terminated", 0],
+      ["waiting", 0],
+    ]);
+  });
+});
+
 describe("a change that the leader cannot write", () => {
   test("because the open run has just ended, is judged again at once", async () => {
     const { cluster, runs } = await scene("skip", 2, ({ client }) =>

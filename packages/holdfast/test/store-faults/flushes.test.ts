@@ -122,7 +122,7 @@ describe("the committer", () => {
     const busy = makeBusy(cluster);
     await process.worker({ workflows: [busy], tuning: { runsPerFlushMax: 2 } });
     await runMany(cluster, process, 8, busy);
-    // Flushes are the same if they carry the same runs with the same (epoch, commit); then they must be identical.
+    // Flushes are the same if they carry the same runs with the same fence; then they must be identical.
     const first = new Map<string, string>();
     let repeats = 0;
     for (const flush of watch.sent) {
@@ -138,8 +138,9 @@ describe("the committer", () => {
   });
 });
 
-function fence({ runId, epoch, commit }: CommitRunsParams["commits"][number]): string {
-  return `${runId} ${epoch} ${commit}`;
+/** An append leaves the commit number as it is: its first event tells it from the next one. */
+function fence({ runId, epoch, commit, events }: CommitRunsParams["commits"][number]): string {
+  return `${runId} ${epoch} ${commit} ${events[0]?.seq}`;
 }
 
 describe("a store that is away", () => {

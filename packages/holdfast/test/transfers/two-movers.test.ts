@@ -96,6 +96,38 @@ test("what one mover has left on its way is not finished by a mover to another n
   for (const target of targets) await target.close();
 });
 
+test("a mover that knows of a departure, and stands still until the run has come back, does not take it along as it was", async () => {
+  const stores = await new ThreeStores().begin();
+  const dying: Process = stores.from.process("dying", async (method, _params, next) => {
+    const answer = await next();
+    if (method !== "transfers.departIfIdle") return answer;
+    dying.kill();
+    return new Promise(() => {});
+  });
+  void dying.client.move({ to: stores.to.process("dying").client, filter: { id: "a" } }).catch(() => {});
+  await stores.from.when(() => dying.life.dead);
+  let goOn: (() => void) | undefined;
+  const { source, target } = stores.mover(async (method, _params, next) => {
+    const answer = await next();
+    if (method === "transfers.departures" && !goOn) await new Promise<void>((resolve) => (goOn = resolve));
+    return answer;
+  });
+  const moved = source.client.move({ to: target.client });
+  await stores.from.when(() => goOn !== undefined);
+  // Meanwhile it arrives, comes back, and is taken on by a worker.
+  const others = stores.mover();
+  const filter = { id: "a" };
+  await stores.until(others.source.client.move({ to: others.target.client, filter }));
+  await stores.until(others.target.client.move({ to: others.source.client, filter }));
+  const worker = await stores.from.process("worker").worker({ workflows: [stores.effects.order] });
+  await stores.from.clock.settle();
+  await worker.stop();
+  expect(stores.places()).toEqual([1, 1]);
+  goOn?.();
+  await stores.until(moved);
+  expect(stores.places()).toEqual([1, 1]);
+});
+
 const folder = mkdtempSync(path.join(tmpdir(), "two-movers-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 

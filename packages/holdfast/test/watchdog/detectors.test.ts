@@ -6,7 +6,7 @@ import { HoldfastError } from "../../src/errors/holdfast-error.ts";
 import { systemEnvironment } from "../../src/system/environment.ts";
 import { openFleet } from "../lab/fleet.ts";
 import { Gate } from "../lab/harness.ts";
-import { stuck, stuckTask, watched } from "./watched.ts";
+import { stuck, stuckTask, type Watched, watched } from "./watched.ts";
 
 describe("stalled_run", () => {
   test("is found when its worker records nothing for long enough, and comes right with the next record", async () => {
@@ -198,6 +198,70 @@ describe("store", () => {
     expect(told.slice(1)).toEqual([expect.stringMatching(/^resolved: /)]);
   });
 
+  test("that is away is told by the next in line, too, later: whoever kept watch may be gone with it", async () => {
+    const fleet = openFleet();
+    const rules = [{ detect: "store", after: "30s", action: "alert" }] as const;
+    const all: Watched[] = [];
+    for (let i = 0; i < 4; i++) {
+      all.push(await watched(rules, {}, fleet));
+      await fleet.clock.advance("1s");
+    }
+    const told = () => all.map((one) => one.told().length);
+    await fleet.clock.advance("1m");
+    const away = new HoldfastError("store_unavailable", "the connection was refused");
+    fleet.store.fault = (when) => (when === "before" ? away : undefined);
+    await fleet.clock.advance("50s");
+    expect(told()).toEqual([1, 0, 0, 0]);
+    await fleet.clock.advance("30s");
+    expect(told()).toEqual([1, 1, 0, 0]);
+    await fleet.clock.advance("10m");
+    expect(told()).toEqual([1, 1, 1, 0]);
+    fleet.store.fault = undefined;
+    await fleet.clock.advance("30s");
+    expect(all.map((one) => one.told())).toEqual([
+      ...Array.from({ length: 3 }, () => ["firing store", "resolved store"]),
+      [],
+    ]);
+    await fleet.clock.advance("10m");
+    expect(told()).toEqual([2, 2, 2, 0]);
+  });
+
+  test("is found when it can be read and not written, which health says at once", async () => {
+    const fleet = openFleet();
+    let full = false;
+    const broken = hookedStore(fleet.store, {
+      "workers.heartbeat": async (params) => {
+        if (full) throw new HoldfastError("store_unavailable", "the disk is full");
+        return fleet.store.workers.heartbeat(params);
+      },
+    });
+    const store = answeringStore(broken, { clock: fleet.clock });
+    const told: string[] = [];
+    const onAlert = ({ state, text }: Alert): void => void told.push(`${state}: ${text}`);
+    const rules = [{ detect: "store", after: "30s", action: "alert" }] as const;
+    const watchdog = { every: "10s", rules, onAlert } as const;
+    await fleet.worker({ name: "watcher", lease: "30s", watchdog }, { store });
+    const client = fleet.client({ store });
+    await fleet.clock.advance("1m");
+    expect(await fleet.clock.until(client.health())).toMatchObject({ status: "healthy" });
+    full = true;
+    await fleet.clock.advance("15s");
+    expect(await fleet.clock.until(client.health())).toMatchObject({
+      status: "unhealthy",
+      reasons: ["The store can be read, but not written: the disk is full", expect.any(String)],
+      store: { status: "unhealthy", error: "the disk is full" },
+    });
+    expect(told).toEqual([]);
+    await fleet.clock.advance("5m");
+    expect(told).toEqual([
+      expect.stringMatching(/^firing: The store can be read, but not written, for \d+s: the disk is full$/),
+    ]);
+    full = false;
+    await fleet.clock.advance("1m");
+    expect(told.slice(1)).toEqual([expect.stringMatching(/^resolved: /)]);
+    expect((await fleet.clock.until(client.health())).store.status).toBe("healthy");
+  });
+
   test("is not found when it answers at once, nor when it is away for a moment", async () => {
     const { fleet, told } = await watched([{ detect: "store", after: "30s", action: "alert" }]);
     for (let i = 0; i < 5; i++) {
@@ -266,6 +330,26 @@ describe("crash_loop", () => {
     await fleet.clock.advance("10s");
     expect(alerts).toMatchObject([{ workflow: "poison", version: "1" }]);
     expect(alerts[0]?.text).toMatch(/^1 runs of poison@1 in queue "default" have killed their workers repeatedly/);
+  });
+});
+
+describe("crash_loop that comes and goes", () => {
+  test("is one finding until it has been quiet for the time of the rule", async () => {
+    const { fleet, client, told } = await watched([{ detect: "crash_loop", after: "5m", action: "alert" }]);
+    const { runId } = await client.start("poison", undefined);
+    const row = fleet.store.state.runs.get(runId);
+    const suspect = async (is: boolean, time: "20s" | "4m" | "6m"): Promise<void> => {
+      if (row) row.suspect = is;
+      await fleet.clock.advance(time);
+    };
+    // While a worker executes it, alone, nothing is due.
+    for (let i = 0; i < 3; i++) {
+      await suspect(true, "20s");
+      await suspect(false, "4m");
+    }
+    expect(told()).toEqual(["firing crash_loop"]);
+    await suspect(false, "6m");
+    expect(told()).toEqual(["firing crash_loop", "resolved crash_loop"]);
   });
 });
 

@@ -63,7 +63,9 @@ function post(url: string) {
   };
   const faults: string[] = [];
   let noted: (() => void) | undefined;
-  const note = (about: object): void => {
+  const lines: string[] = [];
+  const note = (about: object, line: string): void => {
+    lines.push(`${line} ${(about as { readonly alert: string }).alert}`);
     faults.push((about as { readonly error: string }).error);
     noted?.();
   };
@@ -75,7 +77,7 @@ function post(url: string) {
   const sender = new AlertPost({ clock, log, telemetry, webhooks: systemWebhooks }, { url, secret: SECRET });
   sender.push(alert);
   cleanup.push(() => sender.stop());
-  return { clock, outcome, faults, fault };
+  return { clock, outcome, faults, fault, lines, sender };
 }
 
 describe("the webhook sender of the system", () => {
@@ -113,6 +115,28 @@ describe("the webhook sender of the system", () => {
     await clock.advance("1s");
     expect(await outcome).toBe("sent");
     expect(received.length).toBe(2);
+  });
+
+  test("says why a receiver cannot be reached", async () => {
+    const { url } = await receiver((response) => response.writeHead(204).end());
+    for (const one of cleanup.splice(0)) one();
+    const { faults, fault } = post(url);
+    await fault();
+    expect(faults).toEqual([expect.stringMatching(/^fetch failed: .*ECONNREFUSED/)]);
+  });
+
+  test("logs and counts what it has not sent when it stops", async () => {
+    const { url, arrival } = await receiver(() => {});
+    const arrived = arrival();
+    const { sender, outcome, lines } = post(url);
+    sender.push({ ...alert, text: "Another." });
+    await arrived;
+    sender.stop();
+    expect(await outcome).toBe("dropped");
+    expect(lines).toEqual([
+      `an alert was not sent: the worker stops ${alert.text}`,
+      "an alert was not sent: the worker stops Another.",
+    ]);
   });
 
   test("does not follow a redirect, and does not post again", async () => {

@@ -51,35 +51,60 @@ export const timeArray = fixed<number>(OID.int8, 8, (out, value, offset) => {
   out.writeUInt32BE(ms - Math.floor(ms / 2 ** 32) * 2 ** 32, offset + 4);
 });
 
-/** Reads around the dashes, if there are any, instead of copying: this runs for every run of every flush. */
-const uuids = fixed<string>(OID.uuid, 16, (out, value, offset) => {
-  for (let i = 0, at = offset; at < offset + 16; i += 2) {
-    if (value.charCodeAt(i) === DASH) i += 1;
-    out[at++] = (nibble(value.charCodeAt(i)) << 4) | nibble(value.charCodeAt(i + 1));
-  }
+/** The value of each hexadecimal digit, in either case, by its code; -1 for everything else. */
+const NIBBLES = Int8Array.from({ length: 128 }, (_, code) => {
+  const digit = Number.parseInt(String.fromCharCode(code), 16);
+  return Number.isNaN(digit) ? -1 : digit;
 });
-
 const DASH = 0x2d;
 
-/** The value of a hexadecimal digit, in either case. */
-function nibble(code: number): number {
-  return (code & 0xf) + (code > 0x39 ? 9 : 0);
+/** Writes 32 hexadecimal digits, with dashes where a UUID has them if there are any; false if the text is something else. */
+function writeUuid(out: Buffer, value: string, offset: number, dashes: boolean): boolean {
+  if (value.length !== (dashes ? 36 : 32)) return false;
+  let i = 0;
+  for (let byte = 0; byte < 16; byte++) {
+    if (dashes && (byte === 4 || byte === 6 || byte === 8 || byte === 10) && value.charCodeAt(i++) !== DASH)
+      return false;
+    // No entry for a code above 127.
+    const high = NIBBLES[value.charCodeAt(i)] ?? -1;
+    const low = NIBBLES[value.charCodeAt(i + 1)] ?? -1;
+    if ((high | low) < 0) return false;
+    out[offset + byte] = (high << 4) | low;
+    i += 2;
+  }
+  return true;
+}
+
+/** Checks and writes in one pass: this runs for every run of every flush. */
+function uuids<I>(items: readonly I[], pick: (item: I) => string | null, dashes: boolean): Buffer {
+  const out = Buffer.allocUnsafe(HEADER_BYTES + items.length * 20);
+  let offset = HEADER_BYTES;
+  let hasNulls = false;
+  for (const item of items) {
+    const value = pick(item);
+    const isOne = value !== null && writeUuid(out, value, offset + 4, dashes);
+    out.writeInt32BE(isOne ? 16 : NULL_LENGTH, offset);
+    offset += isOne ? 20 : 4;
+    hasNulls ||= !isOne;
+  }
+  return finished(out, OID.uuid, items.length, hasNulls, offset);
 }
 
 /** A text that is not a UUID becomes null, which matches nothing. */
 export function uuidArray<I = string | null>(items: readonly I[], pick: (item: I) => string | null = itself): Buffer {
-  return uuids(items, (item) => {
-    const value = pick(item);
-    return value !== null && isUuid(value) ? value : null;
-  });
+  return uuids(items, pick, true);
 }
 
 /** The same for 32 lower-case hexadecimal digits without dashes. */
 export function secretArray<I = string | null>(items: readonly I[], pick: (item: I) => string | null = itself): Buffer {
-  return uuids(items, (item) => {
-    const value = pick(item);
-    return value !== null && SECRET.test(value) ? value : null;
-  });
+  return uuids(
+    items,
+    (item) => {
+      const value = pick(item);
+      return value !== null && SECRET.test(value) ? value : null;
+    },
+    false,
+  );
 }
 
 const SECRET = /^[0-9a-f]{32}$/;

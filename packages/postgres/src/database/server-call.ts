@@ -23,6 +23,29 @@ export function callOf<T>(name: string, values: Values<T>, columns = "*"): Serve
   return { name, text, values: makerOf(values) };
 }
 
+/**
+ * Calls to two of our functions in one statement and one transaction, the first one first: a value of the second (`after`) waits for a
+ * column of the first, which is never null.
+ */
+export function bothOf<T>(first: NamedCall<T>, column: string, second: NamedCall<T>, after: string): ServerCall<T> {
+  const values = [...Object.values(first.values), ...Object.values(second.values)];
+  const numbered = (call: NamedCall<T>, from: number): string[] =>
+    Object.keys(call.values).map((parameter, i) => {
+      const waits = call === second && parameter === after ? ` and a.${column} is not null` : "";
+      return `${parameter} => $${from + i + 1}${waits}`;
+    });
+  const [one, two] = [numbered(first, 0), numbered(second, Object.keys(first.values).length)];
+  const text = (at: string): string =>
+    `select a.*, c.* from ${at}.${first.name}(${one.join(", ")}) a cross join lateral ${at}.${second.name}(${two.join(", ")}) c`;
+  return { name: `${first.name}_and_${second.name}`, text, values: (about) => values.map((make) => make(about)) };
+}
+
+/** One of our functions, and its values by the names of its parameters. */
+export interface NamedCall<T> {
+  readonly name: string;
+  readonly values: Values<T>;
+}
+
 export function readingCallOf<T>(name: string, values: Values<T>): ServerCall<T> {
   return { ...callOf(name, values), reads: true };
 }

@@ -4,6 +4,7 @@ import { CONVERSATIONS } from "./0001-initial/15-conversations.ts";
 import { LIMIT_TABLES } from "./0001-initial/16-limits.ts";
 import { HINTS } from "./0001-initial/20-hints.ts";
 import { LANES } from "./0001-initial/30-lanes.ts";
+import { APPEND } from "./0001-initial/35-append.ts";
 import { COMMIT } from "./0001-initial/40-commit.ts";
 import { TASKS_COMMIT } from "./0001-initial/45-tasks-commit.ts";
 import { DEBTS } from "./0001-initial/47-debts.ts";
@@ -41,6 +42,7 @@ export const INITIAL = [
   LIMIT_TABLES,
   HINTS,
   LANES,
+  APPEND,
   COMMIT,
   TASKS_COMMIT,
   DEBTS,

@@ -19,21 +19,25 @@ import * as binary from "../database/binary-array.ts";
 import { arrayLiteral, eventTypeCode, jsonBytes } from "../database/codes.ts";
 import type { Row } from "../database/driver.ts";
 import type { Server } from "../database/server.ts";
-import { callOf } from "../database/server-call.ts";
-import { isLockConflict } from "../errors.ts";
+import { bothOf, callOf, type Values } from "../database/server-call.ts";
+import { isEventConflict, isLockConflict } from "../errors.ts";
+import { APPEND_VALUES, type AppendFlush, appendedIn, appendOutcomes, appendRuns, OUTCOMES } from "./appends.ts";
+import { ifAny, withPosition, workersOf } from "./flush-parts.ts";
 import { NEW_RUN, namedFor } from "./new-runs.ts";
 import { heldTasks, NEW_TASKS, type Placed, positions } from "./new-tasks.ts";
 import { messagesOf } from "./run-rows.ts";
 
 /** The subject of a call to commit_runs: the commits, and what is gathered from them. */
-interface Flush {
+interface Flush extends AppendFlush {
   readonly commits: readonly RunCommit[];
   readonly transitions: readonly Transition[];
   readonly ends: readonly (Extract<Transition, { type: "end" }> | null)[];
-  /** Each pair of a worker and a namespace once, and for each commit the position of its pair. */
-  readonly workers: readonly RunCommit[];
+  /** For each commit the position of its worker. */
   readonly by: readonly number[];
+  /** Without those in `tails`. */
   readonly events: readonly Placed<HistoryEvent>[];
+  /** For each commit the event that stays in the row of its run. */
+  readonly tails: readonly (HistoryEvent | null)[];
   readonly attributes: readonly Placed<Attributes>[];
   readonly continued: readonly Placed<Extract<Transition, { type: "continue" }>>[];
   /** The successors. */
@@ -55,7 +59,7 @@ interface Flush {
   readonly notify: boolean;
 }
 
-export const COMMIT = callOf<Flush>("commit_runs", {
+const COMMIT_VALUES: Values<Flush> = {
   w_worker: ({ workers }) => binary.uuidArray(workers, ({ workerId }) => workerId),
   w_namespace: ({ workers }) => binary.textArray(workers, ({ namespace }) => namespace),
   p_skip: ({ skip }) => skip,
@@ -64,8 +68,8 @@ export const COMMIT = callOf<Flush>("commit_runs", {
   p_epoch: ({ commits }) => binary.int4Array(commits, (commit) => commit.epoch),
   p_commit: ({ commits }) => binary.int4Array(commits, (commit) => commit.commit),
   p_consumed: ({ commits }) => binary.int4Array(commits, (commit) => commit.consumed),
-  p_first: ({ commits }) => binary.int4Array(commits, (commit) => commit.events[0]?.seq ?? 0),
   p_events: ({ commits }) => binary.int4Array(commits, (commit) => commit.events.length),
+  p_count: ({ commits }) => binary.int4Array(commits, (commit) => commit.eventCount),
   p_kind: ({ transitions }) => binary.charArray(transitions, kindOf),
   p_status: ({ transitions }) => binary.textArray(transitions, statusOf),
   p_available: ({ commits }) => binary.sparse(binary.timeArray, commits, timeOf),
@@ -85,6 +89,15 @@ export const COMMIT = callOf<Flush>("commit_runs", {
   p_code: ({ transitions }) =>
     binary.sparse(binary.textArray, transitions, (transition) =>
       transition.type === "park" ? (transition.paused ? BY_A_PERSON : (transition.code ?? null)) : null,
+    ),
+  p_tail_type: ({ tails }) =>
+    binary.sparse(binary.int2Array, tails, (event) => (event ? eventTypeCode(event.type) : null)),
+  p_tail_op: ({ tails }) => binary.sparse(binary.textArray, tails, (event) => event?.op ?? null),
+  p_tail_payload: ({ tails }) => binary.sparse(binary.byteaArray, tails, (event) => event?.payload ?? null),
+  p_tail_meta: ({ tails }) =>
+    binary.sparse(
+      binary.byteaArray,
+      tails.map((event) => (event?.meta === undefined ? null : jsonBytes(event.meta))),
     ),
   e_i: ({ events }) => positions(events),
   e_seq: ({ events }) => binary.int4Array(events, ([, event]) => event.seq),
@@ -134,28 +147,72 @@ export const COMMIT = callOf<Flush>("commit_runs", {
       binary.byteaArray(some.map(([, { meta }]) => (meta === undefined ? null : jsonBytes(meta)))),
     ),
   p_notify: ({ notify }) => notify,
-});
+};
 
-export async function commitRuns(server: Server, params: CommitRunsParams): Promise<CommitRunsResult> {
-  const flush = flushOf(params, false, server.notify);
+export const COMMIT = callOf("commit_runs", COMMIT_VALUES);
+/** Appends come first: they pass a gate, and whoever waits for a gate may wait for no row. */
+export const COMMIT_BOTH = bothOf<Flush>(
+  { name: "append_runs", values: APPEND_VALUES },
+  "a_now",
+  { name: "commit_runs", values: COMMIT_VALUES },
+  "p_skip",
+);
+
+export async function commitRuns(server: Server, { commits }: CommitRunsParams): Promise<CommitRunsResult> {
+  const appends = commits.filter(isAppend);
+  if (appends.length === 0) return commitRows(server, commits, NONE);
+  if (appends.length === commits.length) return appendRuns(server, appends);
+  const rows = commits.filter((commit) => !isAppend(commit));
+  const { outcomes, ...rest } = await commitBoth(server, rows, appends);
+  let [row, append] = [0, rows.length];
+  return { ...rest, outcomes: commits.map((commit) => outcomes[isAppend(commit) ? append++ : row++] as CommitOutcome) };
+}
+
+/** In one call. The outcomes of the appends follow those of the others. */
+async function commitBoth(server: Server, rows: readonly RunCommit[], appends: readonly RunCommit[]) {
   try {
-    return commitResult(flush, await server.writeOne(COMMIT, flush));
+    return await commitRows(server, rows, appends);
   } catch (error) {
-    // Another transaction has locked one of the rows: repeat the call without the locked ones.
-    if (!isLockConflict(error)) throw error;
-    return commitResult(flush, await server.writeOne(COMMIT, { ...flush, skip: true }));
+    if (!isEventConflict(error)) throw error;
+    // Something may have been written before. Whose it is shows when they are sent apart.
+    const appended = await appendRuns(server, appends, true);
+    const result = await commitRows(server, rows, NONE);
+    return { ...result, outcomes: [...result.outcomes, ...appended.outcomes] };
   }
 }
 
-export function flushOf({ commits }: CommitRunsParams, skip: boolean, notify: boolean): Flush {
+async function commitRows(server: Server, rows: readonly RunCommit[], appends: readonly RunCommit[]) {
+  const flush = flushOf({ commits: rows }, false, server.notify, appends);
+  const call = appends.length === 0 ? COMMIT : COMMIT_BOTH;
+  try {
+    return commitResult(flush, await server.writeOne(call, flush));
+  } catch (error) {
+    // Another transaction has locked one of the rows: repeat the call without the locked ones.
+    if (!isLockConflict(error)) throw error;
+    return commitResult(flush, await server.writeOne(call, { ...flush, skip: true }));
+  }
+}
+
+function isAppend({ transition }: RunCommit): boolean {
+  return transition.type === "append";
+}
+
+export function flushOf(
+  { commits }: CommitRunsParams,
+  skip: boolean,
+  notify: boolean,
+  appends: readonly RunCommit[] = NONE,
+): Flush {
   const transitions = commits.map((commit) => commit.transition);
+  const tails = commits.map(tailOf);
   const continued = withPosition(commits, ({ transition }) => (transition.type === "continue" ? [transition] : []));
   return {
     commits,
     transitions,
     ends: transitions.map((transition) => (transition.type === "end" ? transition : null)),
-    ...workersOf(commits),
-    events: withPosition(commits, (commit) => commit.events),
+    ...gathered(commits, appends),
+    events: withPosition(commits, ({ events }, i) => (tails[i] === null ? events : undefined)),
+    tails,
     attributes: withPosition(commits, ({ attributes }) => (attributes === null ? [] : [attributes])),
     continued,
     runs: continued.map(([, transition]) => transition.next),
@@ -176,20 +233,30 @@ export function flushOf({ commits }: CommitRunsParams, skip: boolean, notify: bo
   };
 }
 
-function workersOf(commits: readonly RunCommit[]) {
-  const workers: RunCommit[] = [];
-  const by: number[] = [];
-  let at = -1;
-  for (const commit of commits) {
-    const isSame = (other: RunCommit): boolean =>
-      other.workerId === commit.workerId && other.namespace === commit.namespace;
-    // Nearly always, all of them belong to one worker.
-    if (at < 0 || !isSame(workers[at] as RunCommit)) at = workers.findIndex(isSame);
-    if (at < 0) at = workers.push(commit) - 1;
-    by.push(at + 1);
-  }
-  return { workers, by };
+function gathered(commits: readonly RunCommit[], appends: readonly RunCommit[]) {
+  const { workers, by } = workersOf(appends.length === 0 ? commits : [...commits, ...appends]);
+  const appendedBy = appends.length === 0 ? NONE : by.slice(commits.length);
+  return {
+    workers,
+    by: appends.length === 0 ? by : by.slice(0, commits.length),
+    careful: false,
+    ...appendedIn(appends, appendedBy),
+  };
 }
+
+/**
+ * The only event of a commit that ends its run, unless it is large. It stays in the row, which is written anyway: a row of its own would cost
+ * as much again. Answers to updates and tasks refer to events in the table.
+ */
+function tailOf({ transition, events, replies, tasks }: RunCommit): HistoryEvent | null {
+  const [event] = events;
+  if (transition.type !== "end" || event === undefined || events.length > 1) return null;
+  if (replies !== undefined || (tasks?.length ?? 0) > 0) return null;
+  return (event.payload?.length ?? 0) <= LONGEST_TAIL && event.meta?.error === undefined ? event : null;
+}
+
+/** With a longer one, the new version of the row would often go to another page of the table. */
+const LONGEST_TAIL = 256;
 
 /** For a suspended run, when it is due; for one that ends, the time of its last event, because its end may not be earlier. */
 function timeOf({ transition, events }: RunCommit): number | null {
@@ -197,7 +264,7 @@ function timeOf({ transition, events }: RunCommit): number | null {
   return transition.type === "end" || transition.type === "continue" ? (events[events.length - 1]?.at ?? null) : null;
 }
 
-const KINDS = { hold: "h", suspend: "s", release: "r", end: "e", continue: "c", park: "p" } as const;
+const KINDS = { hold: "h", append: "h", suspend: "s", release: "r", end: "e", continue: "c", park: "p" } as const;
 
 function kindOf(transition: Transition): string {
   if (transition.type === "end" && transition.unlessBehind) return "u";
@@ -207,6 +274,7 @@ function kindOf(transition: Transition): string {
 function statusOf(transition: Transition): string | null {
   switch (transition.type) {
     case "release":
+    case "append":
       return null;
     case "continue":
       return "continued";
@@ -222,31 +290,8 @@ function errorOf(transition: Transition): Uint8Array | null {
   return error === null ? null : jsonBytes(error);
 }
 
-/** Null for what hardly any flush has. */
-function ifAny<T>(items: readonly T[], toArray: (items: readonly T[]) => Buffer): Buffer | null {
-  return items.length === 0 ? null : toArray(items);
-}
-
 const NONE: readonly never[] = [];
 const DROP = [true] as const;
-
-function withPosition<T>(
-  commits: readonly RunCommit[],
-  of: (commit: RunCommit) => readonly T[] | undefined,
-): Placed<T>[] {
-  const found: Placed<T>[] = [];
-  for (let i = 0; i < commits.length; i++) {
-    for (const item of of(commits[i] as RunCommit) ?? NONE) found.push([i + 1, item]);
-  }
-  return found;
-}
-
-const OUTCOMES: Readonly<Record<string, CommitOutcome["outcome"]>> = {
-  w: "written",
-  l: "lost",
-  b: "busy",
-  n: "behind",
-};
 
 function commitResult(flush: Flush, row: Row): CommitRunsResult {
   const delivered = ((row.o_delivered ?? "") as string).split(",");
@@ -263,6 +308,7 @@ function commitResult(flush: Flush, row: Row): CommitRunsResult {
       ...owing?.get(i + 1),
     };
   });
+  if (flush.appends.length > 0) outcomes.push(...appendOutcomes(row));
   const runIds = (row.m_run ?? []) as string[];
   return { outcomes, messages: messagesOf(row, (i) => runIds[i] as string), now: row.o_now as number };
 }

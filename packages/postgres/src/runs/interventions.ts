@@ -34,6 +34,7 @@ const RESTART = callOf<RestartParams & { readonly notify: boolean }>("restart_ru
   p_run: ({ runId }) => runId,
   p_epoch: ({ epoch }) => epoch,
   p_commit: ({ commit }) => commit,
+  p_events: ({ eventCount }) => eventCount,
   p_type: ({ event }) => eventTypeCode(event.type),
   p_meta: ({ event }) => (event.meta === undefined ? null : jsonBytes(event.meta)),
   p_notify: ({ notify }) => notify,

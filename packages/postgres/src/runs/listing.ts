@@ -108,7 +108,7 @@ export function listStatement(schema: string, params: ListRunsParams, byEnd = fa
   const found = query.candidates(limit);
   const at = quoteName(schema);
   const text = `select v.*, ${at}.error_codes(n.error) as error_codes,
-      (select e.at from ${at}.events e where e.run_no = n.run_no and e.seq = n.event_count) as last_event_at
+      coalesce(n.tail_at, (select e.at from ${at}.events e where e.run_no = n.run_no order by e.seq desc limit 1)) as last_event_at
     from (${found} order by created_at desc, run_id desc limit ${limit}) k
     join ${at}.lean_rows v using (run_id) join ${at}.runs n using (run_id) order by v.created_at desc, v.run_id desc`;
   return { statement: { name: query.name("list_runs"), text, reads: true }, values: query.values };
@@ -305,7 +305,7 @@ class FilterQuery {
     if (retrying) add("R", waits(`right(w.op, ${RETRYING_SUFFIX.length}) = '${RETRYING_SUFFIX}'`));
     if (waitingSince !== undefined) {
       const lastAt = `(select e.at from ${this.#schema}.events e where e.run_no = r.run_no and e.seq = r.event_count)`;
-      const since = `coalesce(${lastAt}, r.started_at, r.created_at)`;
+      const since = `coalesce(r.tail_at, ${lastAt}, r.started_at, r.created_at)`;
       add("S", `r.held_by is null and ${since} <= ${this.value(waitingSince)}`);
     }
     if (error !== undefined) add("E", `${this.#schema}.error_matches(r.error, ${this.value(error)})`);

@@ -119,7 +119,9 @@ export class FaultLoad {
     const bonus = ({ pause }: OrderInput): number => (pause === "signal" ? 1_000 : 0);
     expect(results).toEqual(this.#inputs.map((input) => input.n + bonus(input) + steps));
     const rows = await this.#database.sql(
-      `select count(*)::int as recorded, count(distinct (run_no, op))::int as ops from ${this.#database.name("events")}
+      `select count(*)::int as recorded, count(distinct (run_no, op))::int as ops
+         from (select run_no, op, type from ${this.#database.name("events")}
+               union all select run_no, tail_op, tail_type from ${this.#database.name("runs")}) e
         where type = ${eventTypeCode("step_completed")}`,
     );
     const all = this.#inputs.length * STEPS;

@@ -48,7 +48,7 @@ describe("a process of the server that is terminated", () => {
       goOn();
       goOn = load.pauseSteps();
       reached = load.executions(200);
-      while ((await processes("state = 'active' and query like '%commit_runs%'")).length === 0);
+      while ((await processes("state = 'active' and query ~ '(commit|append)_runs'")).length === 0);
       await database.sql(row?.now as string);
       await terminate(await processes("state = 'active'"));
     }

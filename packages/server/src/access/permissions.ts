@@ -75,6 +75,7 @@ export const PERMISSIONS: Permissions = {
   "holdfast.v1.WorkerService/CompleteWorkflow": WORK,
   "holdfast.v1.WorkerService/FailWorkflow": WORK,
   "holdfast.v1.WorkerService/Sleep": WORK,
+  "holdfast.v1.WorkerService/Attach": { ...WORK, limit: "claims", needsEnabled: true },
 
   "holdfast.v1.AdminService/ListWorkers": READ,
   "holdfast.v1.AdminService/GetWorker": READ,

@@ -29,6 +29,8 @@ export function browserFault({ headers, method }: NodeRequest, { hosts }: Browse
   if (!fromPage) return undefined;
   if (origin !== undefined && hostOf(origin) !== host.toLowerCase()) return "The page is not this server's own.";
   const reads = method === "GET" || method === "HEAD";
+  // A link in a mail or a chat: the reader opens a page, and the other one sees nothing of it.
+  if (reads && headers["sec-fetch-mode"] === "navigate" && headers["sec-fetch-dest"] === "document") return undefined;
   if (reads && (site === undefined || site === "same-origin" || site === "none")) return undefined;
   if (site !== undefined && site !== "same-origin") return "The page is not this server's own.";
   return headers["x-holdfast-csrf"] === "1" ? undefined : "Requests of pages must carry x-holdfast-csrf: 1.";

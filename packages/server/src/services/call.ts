@@ -18,6 +18,10 @@ export interface Call {
   readonly signal: AbortSignal;
   /** The server drains: polls are answered at once. */
   readonly draining: AbortSignal;
+  /** For streams: throws once whoever opened it may not take work any longer. */
+  readonly readmit?: () => Promise<void>;
+  /** The same for what it has taken before: that may be finished also while the namespace is disabled. */
+  readonly stillAllowed?: () => Promise<void>;
 }
 
 export type Answer<O extends DescMessage> = Promise<MessageInitShape<O>>;
@@ -25,7 +29,9 @@ export type Stream<O extends DescMessage> = AsyncIterable<MessageInitShape<O>>;
 
 export type Handler<M extends DescMethod> = M["methodKind"] extends "unary"
   ? (message: MessageShape<M["input"]>, call: Call) => Answer<M["output"]>
-  : (message: MessageShape<M["input"]>, call: Call) => Stream<M["output"]>;
+  : M["methodKind"] extends "bidi_streaming"
+    ? (messages: AsyncIterable<MessageShape<M["input"]>>, call: Call) => Stream<M["output"]>
+    : (message: MessageShape<M["input"]>, call: Call) => Stream<M["output"]>;
 
 /** The handlers of a service: one for each of its calls. */
 export type Handlers<S extends DescService> = { readonly [K in keyof S["method"]]: Handler<S["method"][K]> };

@@ -3,9 +3,9 @@
  * error, and what is kept for the audit. Handlers of services that are mounted from outside stand behind it as well.
  */
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
-import { ConnectError, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
+import { Code, ConnectError, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
 import { type CreateTokenResponse, ErrorDetailSchema, Role, RpcCode, toRefusal } from "@holdfast/protocol";
-import { HoldfastError, isHoldfastError, type Logger, valueFault } from "holdfast/adapter";
+import { type Clock, HoldfastError, isHoldfastError, type Logger, valueFault } from "holdfast/adapter";
 import type { AuditLog } from "../access/audit-log.ts";
 import type { Authenticator } from "../access/authenticator.ts";
 import { type NamespaceRules, requireNamespaceName } from "../access/namespace-rules.ts";
@@ -26,6 +26,7 @@ export interface GuardParams {
   readonly audit: AuditLog;
   readonly counts: ServerCounts;
   readonly log: Logger;
+  readonly clock: Clock;
   /** Aborted when the server drains: polls are answered at once. */
   readonly draining: AbortSignal;
 }
@@ -43,6 +44,9 @@ interface Named {
 /** Calls that concern all namespaces, or one that is named `*`. */
 const MAY_NAME_ALL: ReadonlySet<string> = new Set(["CreateToken", "ListTokens", "RevokeToken", "ListAuditEvents"]);
 
+/** Whoever opens a stream must say so long what it is for. */
+const HELLO_MS_MAX = 10_000;
+
 export class Guard {
   readonly #params: GuardParams;
 
@@ -59,7 +63,10 @@ export class Guard {
       made[method.localName] =
         method.methodKind === "unary"
           ? (message: object, context: HandlerContext) => this.#unary(method, message, context, handler)
-          : (message: object, context: HandlerContext) => this.#stream(method, message, context, handler);
+          : method.methodKind === "bidi_streaming"
+            ? (messages: AsyncIterable<object>, context: HandlerContext) =>
+                this.#attached(method, messages, context, handler)
+            : (message: object, context: HandlerContext) => this.#stream(method, message, context, handler);
     }
     return made as ServiceImpl<S>;
   }
@@ -106,6 +113,36 @@ export class Guard {
     } finally {
       release();
     }
+  }
+
+  /** A stream in both directions: its first message says for which namespace. */
+  async *#attached(
+    method: DescMethod,
+    messages: AsyncIterable<object>,
+    context: HandlerContext,
+    handler: (messages: unknown, call: Call) => AsyncIterable<unknown>,
+  ): AsyncGenerator<unknown> {
+    const stream = messages[Symbol.asyncIterator]();
+    // Before anything is read: whoever may not open a stream does not keep one open.
+    await this.principalOf(context).catch((error: unknown) => {
+      throw this.#refused(error, method);
+    });
+    const hello = await withinMs(this.#params.clock, HELLO_MS_MAX, stream.next());
+    if (hello === undefined || hello.done)
+      throw new ConnectError("The first message must be the hello.", Code.InvalidArgument);
+    const { message } = hello.value as { message?: { case?: string; value?: object } };
+    if (message?.case !== "hello") throw new ConnectError("The first message must be the hello.", Code.InvalidArgument);
+    const named = message.value as object;
+    const { limit: _, ...permission } = this.permissionOf(method);
+    const { needsEnabled: __, ...lasting } = permission;
+    const admitAgain = async (needed: Permission): Promise<void> =>
+      void (await this.#admit(needed, method, named as Named, await this.principalOf(context)));
+    const again = { readmit: () => admitAgain(permission), stillAllowed: () => admitAgain(lasting) };
+    async function* all(): AsyncGenerator<object> {
+      yield hello?.value as object;
+      for (let next = await stream.next(); !next.done; next = await stream.next()) yield next.value;
+    }
+    yield* this.#stream(method, named, context, (_named, call) => handler(all(), { ...call, ...again }));
   }
 
   /** Throws what the caller is told. */
@@ -227,7 +264,7 @@ function madeKey(answer: unknown): string | undefined {
 }
 
 /** The texts and the maps of texts of a request, and the token of its page: what stores compare and keep as text. */
-function requireReadable(message: object): void {
+export function requireReadable(message: object): void {
   for (const [field, value] of Object.entries(message)) {
     const texts = typeof value === "string" ? [value] : isTexts(field, value) ? Object.entries(value).flat() : [];
     for (const text of texts) {
@@ -250,4 +287,14 @@ function subjectOf({ runId, externalId, scheduleId, workerId, id, namespace }: N
 
 function shownError(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+/** Undefined if it takes longer. */
+async function withinMs<T>(clock: Clock, ms: number, promise: Promise<T>): Promise<T | undefined> {
+  let end = (): void => {};
+  const over = new Promise<undefined>((resolve) => {
+    const timer = clock.setTimer(ms, () => resolve(undefined));
+    end = () => timer.cancel();
+  });
+  return Promise.race([promise, over]).finally(() => end());
 }

@@ -7,8 +7,10 @@ import {
   idempotencyKey,
   type Notifier,
   type Random,
+  readToken,
   type Store,
   type Task,
+  type TaskHold,
   uuidV7,
   writeToken,
 } from "holdfast/adapter";
@@ -82,9 +84,18 @@ export class TaskPolls {
 
   async #handOver(seat: Seat, task: Task, { signal }: Call): Promise<PollTaskResponse | undefined> {
     if (!signal.aborted) return taskMessage(task);
-    // Nobody is there to take it: it is due again at once.
-    const { namespace, workerId } = seat;
-    const { runId, seq, epoch } = task;
+    await this.#release(seat, task);
+    return undefined;
+  }
+
+  /** Nobody is there to take it after all. */
+  async putBack(seat: Seat, { taskToken }: PollTaskResponse): Promise<void> {
+    const hold = readToken(taskToken);
+    if (hold) await this.#release(seat, hold);
+  }
+
+  /** It is due again at once. */
+  async #release({ namespace, workerId }: Seat, { runId, seq, epoch }: TaskHold): Promise<void> {
     const finish = {
       namespace,
       runId,
@@ -94,7 +105,6 @@ export class TaskPolls {
       result: { type: "release" },
     } as const;
     await this.#params.store.tasks.finish({ finishes: [finish] });
-    return undefined;
   }
 
   #hint(namespace: string, queues: readonly string[]): { readonly came: Promise<void>; end(): void } {

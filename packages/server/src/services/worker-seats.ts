@@ -18,9 +18,11 @@ export interface Seat {
   /** As tasks require them: see `offeredLabels`. */
   readonly labels: readonly string[];
   draining: boolean;
+  /** When its lease was last known to be renewed, by the monotonic clock. */
+  seenAt: number;
 }
 
-export interface NewSeat extends Omit<Seat, "workerId" | "labels" | "draining"> {
+export interface NewSeat extends Omit<Seat, "workerId" | "labels" | "draining" | "seenAt"> {
   readonly name: string;
   readonly host: string;
   readonly pid: number;
@@ -59,7 +61,7 @@ export class WorkerSeats {
       ...(host === "" ? {} : { host, pid }),
     });
     if (!live) throw seatLost(workerId);
-    const seat: Seat = { ...given, workerId, labels: offered(labels), draining: false };
+    const seat: Seat = { ...given, workerId, labels: offered(labels), draining: false, seenAt: clock.monotonic() };
     this.#keep(seat);
     return seat;
   }
@@ -72,10 +74,32 @@ export class WorkerSeats {
     const row = rows.find((one) => one.workerId === workerId && one.status !== "offline");
     if (!row) throw seatLost(workerId);
     const { leaseMs, queues, workflows, tasks = [], labels, status } = row;
-    const draining = status === "draining";
-    const seat: Seat = { namespace, workerId, leaseMs, queues, workflows, tasks, labels: offered(labels), draining };
+    const [draining, seenAt] = [status === "draining", Number.NEGATIVE_INFINITY];
+    const offers = { queues, workflows, tasks, labels: offered(labels) };
+    const seat: Seat = { namespace, workerId, leaseMs, ...offers, draining, seenAt };
     this.#keep(seat);
     return seat;
+  }
+
+  /** One that may get work. */
+  async findLive(namespace: string, workerId: string): Promise<Seat> {
+    const seat = await this.find(namespace, workerId);
+    await this.requireLive(seat);
+    return seat;
+  }
+
+  /** Throws `worker_not_found` for one whose lease has expired. Its heartbeats may have gone to another server. */
+  async requireLive(seat: Seat): Promise<void> {
+    const { store, clock } = this.#params;
+    const { namespace, workerId, leaseMs } = seat;
+    if (clock.monotonic() - seat.seenAt <= leaseMs) return;
+    const [rows, { now }] = await Promise.all([store.workers.list({ namespace }), store.readClock()]);
+    const row = rows.find((one) => one.workerId === workerId);
+    if (!row || row.status === "offline" || row.leaseExpiresAt <= now) {
+      this.forget(workerId);
+      throw seatLost(workerId);
+    }
+    seat.seenAt = clock.monotonic() - (leaseMs - (row.leaseExpiresAt - now));
   }
 
   forget(workerId: string): void {

@@ -1,16 +1,19 @@
-/** Workers in other languages: their seats, and tasks. Workflows are in guest-steps.ts. */
+/** Workers in other languages: their seats, their work, and tasks. Runs are in guest-steps.ts. */
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { Code, ConnectError } from "@connectrpc/connect";
 import type { RegisterResponseSchema } from "@holdfast/protocol";
-import { fromErrorDetail, type RegisterRequest, type WorkerService } from "@holdfast/protocol";
+import { fromErrorDetail, type PollTaskRequest, type RegisterRequest, type WorkerService } from "@holdfast/protocol";
 import { type Clock, isHoldfastError, type Notifier, type Random, type Store, writeToken } from "holdfast/adapter";
+import type { GuestRuns } from "../guests/guest-runs.ts";
+import { Attachment } from "./attachment.ts";
 import type { Call, Handlers } from "./call.ts";
 import { ForgottenTasks } from "./forgotten-tasks.ts";
+import { stepHandlers } from "./guest-steps.ts";
 import { pollMs } from "./long-poll.ts";
 import { refused, required } from "./pages.ts";
 import { receivedPayload, type WorkflowServiceParams } from "./received-payload.ts";
 import { TaskPolls } from "./task-polls.ts";
+import { type WantedWork, WorkPolls } from "./work-polls.ts";
 import { type Seat, WorkerSeats } from "./worker-seats.ts";
 
 const LEASE_SECS_DEFAULT = 30;
@@ -27,36 +30,47 @@ export interface WorkerServiceParams extends WorkflowServiceParams {
   readonly notifier: Notifier;
   readonly random: Random;
   readonly clock: Clock;
+  readonly guests: GuestRuns;
 }
 
-type Steps = Pick<
-  Handlers<typeof WorkerService>,
-  "beginStep" | "completeStep" | "failStep" | "completeWorkflow" | "failWorkflow" | "sleep"
->;
-
 export function workerService(params: WorkerServiceParams): Handlers<typeof WorkerService> {
+  const { clock, guests } = params;
   const seats = new WorkerSeats(params);
-  const polls = new TaskPolls(params);
+  const polls = new WorkPolls({ tasks: new TaskPolls(params), guests, seats, clock });
+  const calls = { ...seatHandlers(params, seats), ...taskHandlers(params), ...stepHandlers(params) };
   return {
-    ...seatHandlers(params, seats),
-    ...taskHandlers(params),
-    ...stepHandlers(),
+    ...calls,
 
     async pollTask(message, call) {
-      const seat = await seats.find(call.namespace, required(message.workerId, "worker_id"));
-      const names = message.taskTypes.length > 0 ? message.taskTypes : seat.tasks;
-      const queues = message.taskQueue === "" ? seat.queues : [message.taskQueue];
+      const seat = await seats.findLive(call.namespace, required(message.workerId, "worker_id"));
+      const wanted = wantedOf(seat, message);
       const waitMs = pollMs(message.waitMs, "wait_ms");
-      if (names.length === 0) throw noTasks(seat);
+      guests.noteAlive(seat.workerId);
       if (seat.draining) return {};
-      return (await polls.next(seat, { queues, names }, waitMs, call)) ?? {};
+      return (await polls.next(seat, wanted, waitMs, call)) ?? {};
+    },
+
+    async *attach(messages, call) {
+      yield* new Attachment({ calls, seats, polls }, call).answers(messages);
     },
   };
 }
 
+/** What the worker asks for now, or else what it has registered with. */
+function wantedOf(seat: Seat, { taskTypes, workflowTypes, taskQueue }: PollTaskRequest): WantedWork {
+  const names = taskTypes.length > 0 ? taskTypes : workflowTypes.length > 0 ? [] : seat.tasks;
+  const versioned = (type: string): string =>
+    seat.workflows.find((named) => named.startsWith(`${type}@`)) ?? `${type}@${VERSION_DEFAULT}`;
+  const workflows =
+    workflowTypes.length > 0 ? workflowTypes.map(versioned) : taskTypes.length > 0 ? [] : seat.workflows;
+  if (names.length + workflows.length === 0)
+    throw refused("task_types", `and workflow_types are empty, and worker ${seat.workerId} has registered with none`);
+  return { queues: taskQueue === "" ? seat.queues : [taskQueue], names, workflows };
+}
+
 type Seats = Pick<Handlers<typeof WorkerService>, "register" | "heartbeat" | "deregister">;
 
-function seatHandlers({ store, clock }: WorkerServiceParams, seats: WorkerSeats): Seats {
+function seatHandlers({ store, clock, guests }: WorkerServiceParams, seats: WorkerSeats): Seats {
   const forgotten = new ForgottenTasks({ store, clock });
   return {
     async register(message, call) {
@@ -71,16 +85,20 @@ function seatHandlers({ store, clock }: WorkerServiceParams, seats: WorkerSeats)
       if (!beat.live) {
         seats.forget(workerId);
         forgotten.forget(workerId);
+        await guests.release(workerId, true);
         return { accepted: false };
       }
+      guests.noteAlive(workerId);
+      seat.seenAt = clock.monotonic();
       if (beat.drain) seat.draining = true;
       if (listsTasks && beat.heldTasks > 0) await forgotten.compare({ namespace, workerId }, taskTokens);
       const keys = beat.canceledTasks.map(({ runId, seq }) => ({ runId, seq }));
       const canceled = keys.length === 0 ? [] : await store.tasks.read({ namespace, tasks: keys });
+      const lost = listsTasks ? await guests.compare(workerId, taskTokens) : [];
       return {
         accepted: true,
         shouldDrain: seat.draining,
-        cancelledTaskTokens: canceled.flatMap((task) => (task ? [writeToken(task)] : [])),
+        cancelledTaskTokens: [...canceled.flatMap((task) => (task ? [writeToken(task)] : [])), ...lost],
       };
     },
 
@@ -90,9 +108,10 @@ function seatHandlers({ store, clock }: WorkerServiceParams, seats: WorkerSeats)
       seat.draining = true;
       const { leaseMs } = seat;
       const { heldCount, heldTasks } = await store.workers.heartbeat({ namespace, workerId, leaseMs, draining: true });
-      const drained = heldCount + heldTasks === 0;
+      const drained = heldCount + heldTasks + guests.count(workerId) === 0;
       // With `drain` it keeps what it holds, and calls again when it is done.
       if (drain && !drained) return { drained };
+      await guests.release(workerId, false);
       await store.workers.stop({ namespace, workerId });
       seats.forget(workerId);
       forgotten.forget(workerId);
@@ -163,26 +182,4 @@ function taskHandlers(params: WorkerServiceParams): TaskHandlers {
       return { cancelled: canceled };
     },
   };
-}
-
-/** Workflows of guests are not built yet: said so, and not half done. */
-function stepHandlers(): Steps {
-  const notYet = async (): Promise<never> => {
-    throw new ConnectError(
-      "This server hands out tasks; workflows in other languages are not built yet.",
-      Code.Unimplemented,
-    );
-  };
-  return {
-    beginStep: notYet,
-    completeStep: notYet,
-    failStep: notYet,
-    completeWorkflow: notYet,
-    failWorkflow: notYet,
-    sleep: notYet,
-  };
-}
-
-function noTasks({ workerId }: Seat) {
-  return refused("task_types", `is empty, and worker ${workerId} has registered with none`);
 }

@@ -15,9 +15,9 @@ export interface DutiesParams {
   readonly opened: OpenedStore;
   readonly clock: Clock;
   readonly log: Logger;
-  /** The longest lease that workers of this store have. */
+  /** The lease of the worker that does the duties. */
   readonly leaseMs?: number;
-  /** How many milliseconds before its first sweep. Default: the longest lease. */
+  /** How many milliseconds before its first sweep. Default: the longest lease among the workers that live. */
   readonly firstSweepMs?: number;
 }
 
@@ -26,9 +26,12 @@ export interface Duties {
 }
 
 const LEASE_MS_DEFAULT = 30_000;
+/** Namespaces that are read at once. */
+const PAGE = 500;
 
 export async function startDuties(params: DutiesParams): Promise<Duties> {
-  const { opened, clock, log, leaseMs = LEASE_MS_DEFAULT, firstSweepMs = leaseMs } = params;
+  const { opened, clock, log, leaseMs = LEASE_MS_DEFAULT } = params;
+  const firstSweepMs = params.firstSweepMs ?? Math.max(leaseMs, await longestLease(opened));
   const store = patientStore(opened.store, clock, firstSweepMs);
   const adapter = { name: "duties", schemes: ["duties"], openStore: async () => ({ ...opened, store }) };
   const client = await connect("duties:", { adapters: [adapter], namespace: DUTY_NAMESPACE, logger: log });
@@ -40,6 +43,20 @@ export async function startDuties(params: DutiesParams): Promise<Duties> {
       await client.close();
     },
   };
+}
+
+/** Of the workers that may come through a server: their namespaces have rows. */
+export async function longestLease({ store, access }: OpenedStore): Promise<number> {
+  let longest = 0;
+  for (let after: string | null = null; access; ) {
+    const page: readonly { readonly name: string }[] = await access.listNamespaces({ after, limit: PAGE });
+    for (const { name } of page)
+      for (const { status, leaseMs } of await store.workers.list({ namespace: name }))
+        if (status !== "offline") longest = Math.max(longest, leaseMs);
+    after = page.at(-1)?.name ?? null;
+    if (page.length < PAGE) break;
+  }
+  return longest;
 }
 
 /** A store that declares nobody dead for a while, and stays open when its client closes. */

@@ -2,7 +2,7 @@ import { SWEEP } from "@holdfast/conformance";
 import { connect, silentLogger, workflow } from "holdfast";
 import { VirtualClock } from "holdfast/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { patientStore } from "../../src/store-service/duties.ts";
+import { longestLease, patientStore } from "../../src/store-service/duties.ts";
 import { memoryStore, serve } from "./served-store.ts";
 
 const WORKER = { workerId: "01890000-0000-7000-8000-000000000001", namespace: "default" };
@@ -19,6 +19,20 @@ describe("a server that starts", () => {
     expect(await patient.workers.sweep(SWEEP)).toMatchObject({ dead: 0, nextExpiryAt: expect.any(Number) });
     await clock.advance("2s");
     expect(await patient.workers.sweep(SWEEP)).toMatchObject({ dead: 1 });
+  });
+});
+
+describe("a server that starts among workers with long leases", () => {
+  test("waits for the longest of them before its first sweep", async () => {
+    const clock = new VirtualClock();
+    const opened = memoryStore(clock);
+    const { store, access } = opened;
+    await access?.createNamespace({ name: "tenant", displayName: "", description: "" });
+    const lists = { name: "w", queues: ["default"], workflows: [], labels: {}, leaseMs: 90_000 };
+    await store.workers.register({ ...WORKER, namespace: "tenant", ...lists });
+    expect(await longestLease(opened)).toBe(90_000);
+    await store.workers.stop({ ...WORKER, namespace: "tenant" });
+    expect(await longestLease(opened)).toBe(0);
   });
 });
 

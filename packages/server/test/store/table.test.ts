@@ -71,7 +71,7 @@ const ABOUT: { readonly [M in StoreMethod]: ((namespace: string) => readonly unk
     { asks: [], givenBackBy: [ref(ns)] },
   ],
   "locks.list": own,
-  "queues.set": own,
+  "queues.setIfRevision": own,
   "queues.list": own,
   "queues.backlog": own,
   "namespaces.allow": own,

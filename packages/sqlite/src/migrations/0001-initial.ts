@@ -96,7 +96,14 @@ create table holdfast_run_ends (
   continued_as blob,
   compensation text,
   error        text,
-  output       blob
+  output       blob,
+  -- The last event of a run that ended with it, if it is in no row of holdfast_events.
+  tail_seq     integer,
+  tail_type    integer,
+  tail_at      integer,
+  tail_op      text,
+  tail_meta    text,
+  tail_payload blob
 ) strict;
 
 -- For searching only; attributes are read from holdfast_runs.attributes.

@@ -16,6 +16,14 @@ create table holdfast_limited (
   unique (namespace, queue, kind)
 ) strict;
 
+-- Of every queue whose limits were ever set, also of those that have none any more.
+create table holdfast_queue_revisions (
+  namespace text not null,
+  queue     text not null,
+  revision  blob not null,
+  primary key (namespace, queue)
+) strict, without rowid;
+
 -- Keys with something in line or in progress, or with a bucket that is not full. wake_at: when one that is not ready will be by itself.
 create table holdfast_limited_keys (
   limited_id   integer not null,
@@ -31,15 +39,16 @@ create table holdfast_limited_keys (
 create index holdfast_limited_keys_ready on holdfast_limited_keys (limited_id, virtual_time, key) where ready = 1;
 create index holdfast_limited_keys_wake on holdfast_limited_keys (limited_id, wake_at) where wake_at is not null;
 
--- Runs (seq 0) and tasks that wait for a place.
+-- Runs (seq 0) and tasks that wait for a place. Of those that are due since the same time, the run that was started first comes first.
 create table holdfast_lines (
   limited_id integer not null,
   key        text not null,
   lane_id    integer not null,
   at         integer not null,
-  run_id     blob not null,
+  run_key    integer not null,
   seq        integer not null,
-  primary key (limited_id, key, lane_id, at, run_id, seq)
+  run_id     blob not null,
+  primary key (limited_id, key, lane_id, at, run_key, seq)
 ) strict, without rowid;
 create unique index holdfast_lines_entry on holdfast_lines (run_id, seq);
 

@@ -17,6 +17,8 @@ create table holdfast_workers (
   -- When the last of its heartbeats was kept, and the number of the counts that it added last.
   logged_at        integer not null,
   rates_no         integer not null,
+  -- How often others have changed runs that it holds: whoever knows these runs by heart does not know them any more.
+  taken            integer not null,
   status           integer not null,
   died             integer not null,
   emptied          integer not null,

@@ -7,7 +7,8 @@ const READY = `
   select key, running, tokens, tokens_at as tokensAt, virtual_time as virtualTime from holdfast_limited_keys
   where limited_id = ? and ready = 1 order by virtual_time, key limit ?`;
 const HEADS = `
-  select run_id as runId, seq, at from holdfast_lines where limited_id = ? and key = ? and lane_id = ? order by at, run_id, seq limit ?`;
+  select run_id as runId, run_key as runKey, seq, at from holdfast_lines
+  where limited_id = ? and key = ? and lane_id = ? order by at, run_key, seq limit ?`;
 const WAITS = "select 1 from holdfast_lines where limited_id = ? and key = ? limit 1";
 const SAVE_KEY = `
   update holdfast_limited_keys set running = ?, tokens = ?, tokens_at = ?, virtual_time = ?, ready = ?, wake_at = ?
@@ -26,6 +27,7 @@ export interface ServedLanes {
 }
 
 interface Head extends PlacedKey {
+  readonly runKey: number;
   readonly at: number;
   readonly priority: number;
 }
@@ -75,7 +77,7 @@ function linesOf(call: Call, { limitedId, limits }: LimitedRow, { lanes, waits }
       const heads = lanes.flatMap(({ laneId, priority }) =>
         sql.all<Omit<Head, "priority">>(HEADS, limitedId, key, laneId, count).map((head) => ({ ...head, priority })),
       );
-      heads.sort((a, b) => rank(b) - rank(a) || a.at - b.at || compare(a, b));
+      heads.sort((a, b) => rank(b) - rank(a) || a.at - b.at || a.runKey - b.runKey || a.seq - b.seq);
       const taken = heads.filter(waits).slice(0, count);
       for (const head of taken) leaveLine(call, head);
       return taken;
@@ -92,14 +94,12 @@ function linesOf(call: Call, { limitedId, limits }: LimitedRow, { lanes, waits }
   };
 }
 
-function bucketOf({ tokens, tokensAt }: { readonly tokens: number | null; readonly tokensAt: number | null }): Bucket {
+export function bucketOf({
+  tokens,
+  tokensAt,
+}: {
+  readonly tokens: number | null;
+  readonly tokensAt: number | null;
+}): Bucket {
   return tokens === null || tokensAt === null ? null : { tokens, at: tokensAt };
-}
-
-function compare(a: Head, b: Head): number {
-  for (let i = 0; i < a.runId.length; i++) {
-    const difference = (a.runId[i] as number) - (b.runId[i] as number);
-    if (difference !== 0) return difference;
-  }
-  return a.seq - b.seq;
 }

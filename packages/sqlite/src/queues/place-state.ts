@@ -30,7 +30,7 @@ const LIMITED = `
   from holdfast_limited`;
 const LEAVE = "delete from holdfast_lines where run_id = ? and seq = ?";
 const LINE_UP = `
-  insert into holdfast_lines (limited_id, key, lane_id, at, run_id, seq) values (?, ?, ?, ?, ?, ?)
+  insert into holdfast_lines (limited_id, key, lane_id, at, run_key, run_id, seq) values (?, ?, ?, ?, ?, ?, ?)
   on conflict (run_id, seq) do nothing`;
 const GIVE = "insert into holdfast_places (run_id, seq, limited_id, key, since) values (?, ?, ?, ?, ?)";
 const GIVE_BACK = "delete from holdfast_places where run_id = ? and seq = ? returning limited_id, key";
@@ -74,10 +74,15 @@ export function isInLine({ sql }: Call, { runId, seq }: PlacedKey): boolean {
 export function lineUp(
   { sql }: Call,
   limitedId: number,
-  entry: PlacedKey & { readonly key: string | null; readonly laneId: number; readonly at: number },
+  entry: PlacedKey & {
+    readonly runKey: number;
+    readonly key: string | null;
+    readonly laneId: number;
+    readonly at: number;
+  },
 ): void {
   const key = entry.key ?? NO_KEY;
-  sql.execute(LINE_UP, limitedId, key, entry.laneId, entry.at, entry.runId, entry.seq);
+  sql.execute(LINE_UP, limitedId, key, entry.laneId, entry.at, entry.runKey, entry.runId, entry.seq);
   makeReady(sql, limitedId, key);
 }
 

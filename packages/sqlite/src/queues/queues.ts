@@ -1,6 +1,8 @@
 import {
+  keyLimits,
   type ListQueuesParams,
   NO_KEY,
+  nextTokenAt,
   OPEN_STATUSES,
   type PlaceHolder,
   paceNow,
@@ -9,17 +11,23 @@ import {
   type QueueLoad,
   type QueueState,
   type SetQueueParams,
+  type SetQueueResult,
 } from "holdfast/adapter";
 import type { Call } from "../database/call.ts";
 import { statusCode, TIES, taskStatusCode } from "../database/codes.ts";
-import { uuidText } from "../database/uuid.ts";
+import { newUuidBytes, uuidText } from "../database/uuid.ts";
 import { announceInQueue } from "../runs/run-state.ts";
+import { bucketOf } from "./admission.ts";
 import { type LimitedRow, limitedIn } from "./place-state.ts";
 
 const OPEN = OPEN_STATUSES.map(statusCode).join();
 const CREATE = `
   insert into holdfast_limited (namespace, queue, kind, limits, running, virtual_time, per_second, pace_at)
   values (?, ?, ?, ?, 0, 0, 0, 0)`;
+const REVISION = "select revision from holdfast_queue_revisions where namespace = ? and queue = ?";
+const NOTE_REVISION = `
+  insert into holdfast_queue_revisions (namespace, queue, revision) values (?, ?, ?)
+  on conflict (namespace, queue) do update set revision = excluded.revision`;
 const CHANGE = "update holdfast_limited set limits = ? where limited_id = ?";
 const ALL_READY = `
   update holdfast_limited_keys set ready = 1, wake_at = null,
@@ -65,8 +73,18 @@ const REMOVE = ["limited_keys", "lines", "places", "limited"].map(
   (table) => `delete from holdfast_${table} where limited_id = ?`,
 );
 
-export function setQueue(call: Call, params: SetQueueParams): void {
-  const { namespace, queue, limits } = params;
+export function setQueue(call: Call, params: SetQueueParams): SetQueueResult {
+  const { namespace, queue, next } = params;
+  const stored = call.sql.columns(REVISION, namespace, queue)?.[0] as Uint8Array | undefined;
+  const revision = stored ? uuidText(stored) : null;
+  if (revision === next) return { outcome: "written" };
+  if (revision !== params.revision) return { outcome: "moved", revision };
+  call.sql.execute(NOTE_REVISION, namespace, queue, newUuidBytes(next));
+  setLimits(call, params);
+  return { outcome: "written" };
+}
+
+function setLimits(call: Call, { namespace, queue, limits }: SetQueueParams): void {
   const { sql, now } = call;
   for (const kind of QUEUE_KINDS) {
     const known = limitedIn(call, namespace, queue, kind);
@@ -111,6 +129,7 @@ const NAMES = `
   union select queue from holdfast_task_lanes where namespace = ? order by 1`;
 const LINE = "select count(*), min(at) from holdfast_lines where limited_id = ? and (? is null or key = ?)";
 const PLACES = "select count(*) from holdfast_places where limited_id = ? and (? is null or key = ?)";
+const KEY_TOKENS = "select tokens, tokens_at as tokensAt from holdfast_limited_keys where limited_id = ? and key = ?";
 const HOLDERS = `
   select p.run_id as runId, p.key, p.since, s.id, t.op from holdfast_places p
   join holdfast_runs r on r.run_id = p.run_id join holdfast_run_starts s on s.run_key = r.run_key
@@ -159,13 +178,21 @@ function loadOf(
 ): QueueLoad {
   const key = given ?? null;
   const { due = 0, held = 0, oldest = null } = found ?? {};
-  if (!limited) return { waiting: due, running: held, oldestDueAt: oldest, perSecond: 0, holders: [] };
+  if (!limited) return { waiting: due, running: held, oldestDueAt: oldest, perSecond: 0, tokenAt: null, holders: [] };
   const { limitedId, perSecond, paceAt } = limited;
   const [waiting, first] = sql.columns(LINE, limitedId, key, key) as readonly [number, number | null];
   const [running] = sql.columns(PLACES, limitedId, key, key) as readonly [number];
   const oldestDueAt = oldest === null || first === null ? (oldest ?? first) : Math.min(oldest, first);
   const holders = sql.all<StoredHolder>(HOLDERS, limitedId, key, key, holdersMax).map(holderOf);
-  return { waiting: due + waiting, running, oldestDueAt, perSecond: paceNow({ perSecond, at: paceAt }, now), holders };
+  const pace = paceNow({ perSecond, at: paceAt }, now);
+  const tokenAt = tokenWaitedFor(sql, limited, given, now);
+  return { waiting: due + waiting, running, oldestDueAt, perSecond: pace, tokenAt, holders };
+}
+
+function tokenWaitedFor(sql: Call["sql"], limited: LimitedRow, key: string | undefined, now: number): number | null {
+  if (key === undefined) return nextTokenAt(limited.limits, bucketOf(limited), now);
+  const own = sql.get<Parameters<typeof bucketOf>[0]>(KEY_TOKENS, limited.limitedId, key);
+  return nextTokenAt(keyLimits(limited.limits, key), own ? bucketOf(own) : null, now);
 }
 
 interface StoredHolder {

@@ -2,23 +2,27 @@ import {
   type CommitOutcome,
   type CommitRunsParams,
   type CommitRunsResult,
+  type HistoryEvent,
   HoldfastError,
   judgeCommit,
+  keepsHolding,
   type Message,
   type RunCommit,
   staysHeld,
+  storeCounts,
   type Transition,
 } from "holdfast/adapter";
 import type { Call } from "../database/call.ts";
 import { statusCode } from "../database/codes.ts";
 import { newUuidBytes, sharedUuidBytes } from "../database/uuid.ts";
 import { giveUpChildren, owedToParent, owing } from "../debts/debt-state.ts";
-import { appendEvent, lastEventAt } from "../histories.ts";
+import { appendEvent, lastEventAt, lastSeq } from "../histories.ts";
 import { handOn, unconsumed } from "../inbox.ts";
 import { giveBackLocks, insertLock } from "../locks/lock-state.ts";
 import { keepReplies } from "../replies.ts";
 import { changeTasks, type HeldTasks, NO_TASKS, tasksHeldSince } from "../tasks/commits.ts";
 import { KnownWorkers } from "../workers.ts";
+import { Appends } from "./appends.ts";
 import { endRun } from "./ends.ts";
 import { park } from "./parking.ts";
 import { type Counts, forgetDeaths, isOf, letGo, newestKey, type StateRow, stateByKey } from "./run-state.ts";
@@ -54,15 +58,38 @@ export function commitRuns(call: Call, params: CommitRunsParams): CommitRunsResu
   const workers = new KnownWorkers(call);
   const outcomes: CommitOutcome[] = [];
   const messages: Message[] = [];
+  const appends = new Appends(call, workers);
   for (const commit of params.commits) {
+    if (commit.transition.type === "append") {
+      outcomes.push(appends.add(commit, sharedUuidBytes(commit.runId)));
+      continue;
+    }
     const row = fenceOf(call, commit.runId);
     const here = row !== undefined && isOf(call, row.laneId, commit.namespace);
     const outcome = here ? commitRun(call, row, workers, commit) : LOST;
     outcomes.push(outcome);
-    if (row && outcome.held && commit.transition.type !== "hold")
+    if (row) noteHold(call, row, commit, outcome, workers);
+    if (row && outcome.held && !keepsHolding(commit.transition))
       messages.push(...unconsumed(call, row.runKey, commit.consumed));
   }
+  appends.flush();
   return { outcomes, messages, now: call.now };
+}
+
+/** What the row says after the commit, for the next one. */
+function noteHold(
+  { holds }: Call,
+  row: Fence,
+  commit: RunCommit,
+  { outcome, held, delivered }: CommitOutcome,
+  workers: KnownWorkers,
+): void {
+  const { namespace, runId, workerId, epoch, eventCount } = commit;
+  const { runKey } = row;
+  const { taken } = workers.find(workerId) ?? { taken: 0 };
+  // One that was written before says nothing about what has been appended since.
+  if (outcome !== "written" || !held || row.commit !== commit.commit) return holds.forget(runId);
+  holds.note(runId, { runKey, namespace, workerId, taken, epoch, commit: commit.commit + 1, delivered, eventCount });
 }
 
 function fenceOf({ sql }: Call, runId: string): Fence | undefined {
@@ -82,7 +109,9 @@ function commitRun(call: Call, row: Fence, workers: KnownWorkers, commit: RunCom
 
   const { sql } = call;
   const { runKey } = row;
-  const counts: Counts = { eventCount: appendEvents(call, row, commit), consumed: commit.consumed };
+  const tail = lastEventOf(commit);
+  const eventCount = storeCounts(commit) ? lastSeq(call, runKey) : addEvents(call, row, commit, tail);
+  const counts: Counts = { eventCount, consumed: commit.consumed };
   const tasks = changeTasks(call, runKey, commit, workers);
   let { ties } = row;
   if (commit.closes) ties = giveUpChildren(call, { runKey, ties, namespace: commit.namespace }, commit.closes);
@@ -98,7 +127,7 @@ function commitRun(call: Call, row: Fence, workers: KnownWorkers, commit: RunCom
   if (!staysHeld(row, commit)) {
     const deadlineAt = commit.clearDeadline ? null : row.deadlineAt;
     const moved = { runKey, runId: commit.runId, laneId: row.laneId, status: row.status, deadlineAt, ties };
-    return written(call, row, false, tasks, move(call, moved, commit, counts));
+    return written(call, row, false, tasks, move(call, moved, commit, counts, tail));
   }
   sql.execute(COUNT_ON, counts.eventCount, counts.consumed, runKey);
   if (transition.type === "hold") keepStatus(call, row, statusCode(transition.status));
@@ -113,6 +142,15 @@ function endsRun({ transition }: RunCommit): boolean {
   return transition.type === "end" || transition.type === "continue";
 }
 
+/**
+ * The only event of a commit that ends its run. It is kept with the end, which is written anyway: a row of its own would cost as much again.
+ * Answers to updates and tasks refer to events in their table.
+ */
+function lastEventOf({ transition, events, replies, tasks }: RunCommit): HistoryEvent | undefined {
+  if (transition.type !== "end" || events.length !== 1) return undefined;
+  return replies === undefined && (tasks?.length ?? 0) === 0 ? events[0] : undefined;
+}
+
 /** `ties`: afterward. */
 function written(call: Call, row: Fence, held: boolean, tasks: HeldTasks, ties: number | null): CommitOutcome {
   const { delivered, runKey } = row;
@@ -120,8 +158,11 @@ function written(call: Call, row: Fence, held: boolean, tasks: HeldTasks, ties: 
   return { outcome: "written", held, delivered, ...tasks, ...owing(ties), ...owedToParent(call, { runKey, ties }) };
 }
 
-function appendEvents(call: Call, row: Fence, commit: RunCommit): number {
-  let { eventCount } = row;
+/** Returns how many there are then. */
+function addEvents(call: Call, row: Fence, commit: RunCommit, tail?: HistoryEvent): number {
+  const before = commit.eventCount - commit.events.length;
+  // Appends have added to what the row knows of. An event with the end is in no index that would find another one of its number.
+  let eventCount = before === row.eventCount && !tail ? before : lastSeq(call, row.runKey);
   for (const event of commit.events) {
     eventCount += 1;
     // (run, seq) is unique and has no gaps; the fence should have refused any commit that breaks this.
@@ -131,9 +172,11 @@ function appendEvents(call: Call, row: Fence, commit: RunCommit): number {
         `run ${commit.runId}: event ${event.seq} does not follow ${eventCount - 1}`,
       );
     }
-    appendEvent(call, row.runKey, event);
+    if (!tail) appendEvent(call, row.runKey, event);
   }
-  return eventCount;
+  if (eventCount === commit.eventCount) return eventCount;
+  const message = `run ${commit.runId}: it has ${eventCount} events with this commit, not ${commit.eventCount}`;
+  throw new HoldfastError("invariant_broken", message);
 }
 
 interface Moved extends Pick<StateRow, "runKey" | "laneId" | "status" | "deadlineAt" | "ties"> {
@@ -141,7 +184,7 @@ interface Moved extends Pick<StateRow, "runKey" | "laneId" | "status" | "deadlin
 }
 
 /** Returns its ties afterward. */
-function move(call: Call, row: Moved, commit: RunCommit, counts: Counts): number | null {
+function move(call: Call, row: Moved, commit: RunCommit, counts: Counts, tail?: HistoryEvent): number | null {
   const { transition } = commit;
   switch (transition.type) {
     case "suspend": {
@@ -153,7 +196,7 @@ function move(call: Call, row: Moved, commit: RunCommit, counts: Counts): number
       letGo(call, row, { status: null, dueAt: call.now }, counts);
       break;
     case "end":
-      return endRun(call, row, { ...transition, lastEventAt: lastAt(call, row, commit, counts) }, counts);
+      return endRun(call, row, { ...transition, lastEventAt: lastAt(call, row, commit, counts) }, counts, tail);
     case "park":
       park(call, row, transition, counts);
       break;

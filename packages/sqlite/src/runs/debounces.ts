@@ -4,6 +4,7 @@ import { isClosedCode, statusCode } from "../database/codes.ts";
 import { blob } from "../database/driver.ts";
 import { newUuidBytes, uuidText } from "../database/uuid.ts";
 import { leaveLine } from "../queues/place-state.ts";
+import { VersionChoice } from "../versions.ts";
 import { readRow } from "./run-rows.ts";
 import { announceDue, type StateRow, stateOf } from "./run-state.ts";
 import { startRuns } from "./starts.ts";
@@ -13,6 +14,7 @@ const NOTE = `
   insert into holdfast_debounces (namespace, workflow, key, run_id, call_id) values (?, ?, ?, ?, ?)
   on conflict (namespace, workflow, key) do update set run_id = excluded.run_id, call_id = excluded.call_id`;
 const REPLACE = "update holdfast_run_starts set input = ? where run_key = ?";
+const MOVE = "update holdfast_runs set lane_id = ? where run_key = ?";
 const PUT_OFF = "update holdfast_runs set available_at = ?, waiting_for = null where run_key = ?";
 const CANCELED = "select 1 from holdfast_inbox where run_key = ? and number > ? and kind = 'cancel' limit 1";
 const UNUSED = { name: "Error", message: "", kind: "Unknown" } as const;
@@ -32,7 +34,9 @@ export function debounceRun(call: Call, params: DebounceParams): StartOutcome | 
   if (row && isUnbegun(call, row)) {
     note(row.runId);
     sql.run(REPLACE, blob(run.input), row.runKey);
-    if (row.status !== statusCode("parked")) putOff(call, row, params);
+    const laneId = call.catalog.laneId(run, new VersionChoice(call).of(start));
+    if (laneId !== row.laneId) sql.run(MOVE, laneId, row.runKey);
+    if (row.status !== statusCode("parked")) putOff(call, { ...row, laneId }, params);
     return { outcome: "returned", run: readRow(call, row.runKey) };
   }
   const starts = [{ ...start, run: { ...run, startDelayMs: forMs } }];

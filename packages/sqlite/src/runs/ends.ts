@@ -1,9 +1,10 @@
-import type { CompensationOutcome, ErrorRecord, Payload, RunStatus } from "holdfast/adapter";
+import type { CompensationOutcome, ErrorRecord, HistoryEvent, Payload, RunStatus } from "holdfast/adapter";
 import type { Call } from "../database/call.ts";
-import { hasTie, statusCode, TIES } from "../database/codes.ts";
+import { eventTypeCode, hasTie, statusCode, TIES } from "../database/codes.ts";
 import { blob } from "../database/driver.ts";
 import { newUuidBytes } from "../database/uuid.ts";
 import { oweAfterEnd, type TiedRun } from "../debts/debt-state.ts";
+import { metaText, payloadBytes, TAIL } from "../histories.ts";
 import { giveBackLocks } from "../locks/lock-state.ts";
 import { giveBackPlace, handPlaceOn, leaveLine } from "../queues/place-state.ts";
 import { announceEnd, COUNT, type Counts, errorText, type StateRow } from "./run-state.ts";
@@ -18,6 +19,10 @@ const INSERT_END = `
   insert into holdfast_run_ends (run_key, continued_as, compensation, error, output) values (?, ?, ?, ?, ?)
   on conflict (run_key) do update set continued_as = excluded.continued_as, compensation = excluded.compensation,
     error = excluded.error, output = excluded.output`;
+const INSERT_END_AND_TAIL = `
+  insert into holdfast_run_ends (run_key, continued_as, compensation, error, output, ${TAIL.join(", ")}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  on conflict (run_key) do update set continued_as = excluded.continued_as, compensation = excluded.compensation,
+    error = excluded.error, output = excluded.output, ${TAIL.map((column) => `${column} = excluded.${column}`).join(", ")}`;
 
 export interface RunEnding {
   readonly status: RunStatus;
@@ -35,6 +40,8 @@ export function endRun(
   row: TiedRun & Pick<StateRow, "laneId"> & { readonly runId: Uint8Array | string },
   end: RunEnding,
   counts?: Counts,
+  /** The last event, if it is kept with the end. */
+  tail?: HistoryEvent,
 ): number | null {
   const { sql, now } = call;
   const status = statusCode(end.status);
@@ -42,18 +49,29 @@ export function endRun(
   if (counts) sql.execute(COUNT_AND_END, counts.eventCount, counts.consumed, status, endedAt, row.runKey);
   else sql.execute(END, status, endedAt, row.runKey);
   const { continuedAs = null, compensation = null, error, output } = end;
-  sql.execute(
-    INSERT_END,
-    row.runKey,
-    continuedAs,
-    compensation,
-    errorText(error),
-    output === null ? null : blob(output),
-  );
+  const bytes = output === null ? null : blob(output);
+  if (tail) insertWithTail(call, row.runKey, end, bytes, tail);
+  else sql.execute(INSERT_END, row.runKey, continuedAs, compensation, errorText(error), bytes);
   announceEnd(call, row);
   if (row.ties === null) return null;
   if (hasTie(row.ties, TIES.place)) leaveQueue(call, row, end.continuedAs);
   return oweAfterEnd(call, { runKey: row.runKey, ties: giveBackLocks(call, row) }, end.status);
+}
+
+function insertWithTail(
+  { sql }: Call,
+  runKey: number,
+  end: RunEnding,
+  output: Uint8Array | null,
+  tail: HistoryEvent,
+): void {
+  const { continuedAs = null, compensation = null, error } = end;
+  const { seq, type, at, op } = tail;
+  const code = eventTypeCode(type);
+  const meta = metaText(tail);
+  const payload = payloadBytes(tail);
+  const text = errorText(error);
+  sql.execute(INSERT_END_AND_TAIL, runKey, continuedAs, compensation, text, output, seq, code, at, op, meta, payload);
 }
 
 /** Whoever is next gets its place, or its continuation, if that is in the same queue. */

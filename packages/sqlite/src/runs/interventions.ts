@@ -14,7 +14,7 @@ import type { Call } from "../database/call.ts";
 import { isClosedCode, statusCode, statusName } from "../database/codes.ts";
 import { uuidText } from "../database/uuid.ts";
 import { forgetEnd, owing } from "../debts/debt-state.ts";
-import { appendEvent, lastEventAt } from "../histories.ts";
+import { appendEvent, lastEventAt, unfoldTail } from "../histories.ts";
 import { dropTasks } from "../tasks/task-state.ts";
 import { endRun } from "./ends.ts";
 import { appendNote } from "./parking.ts";
@@ -61,7 +61,9 @@ export function terminate(call: Call, row: StateRow, error: ErrorRecord): number
 export function restartRunIfHeld(call: Call, params: RestartParams): RestartOutcome {
   const row = stateOf(call, params.namespace, params.runId);
   if (!row) return { outcome: "not_found" };
-  if (row.heldBy === null || row.epoch !== params.epoch || row.commit !== params.commit) return { outcome: "moved" };
+  const { epoch, commit, eventCount } = params;
+  const same = row.epoch === epoch && row.commit === commit && row.eventCount === eventCount;
+  if (row.heldBy === null || !same) return { outcome: "moved" };
   announceTaken(call, row);
   giveBack(call, row);
   appendNote(call, row.runKey, params.event);
@@ -90,6 +92,7 @@ function startOf(call: Call, { runKey }: StateRow): StartRow {
 function reopen(call: Call, row: StateRow, { event }: ReopenParams): void {
   const { sql, now } = call;
   const seq = row.eventCount + 1;
+  unfoldTail(call, row.runKey);
   appendEvent(call, row.runKey, { ...event, seq, at: timeInHistory(row, lastEventAt(call, row.runKey), now) });
   const deadlineAt = renewedDeadline({ deadlineAt: row.deadlineAt, timeoutMs: startOf(call, row).timeoutMs }, now);
   const availableAt = now;

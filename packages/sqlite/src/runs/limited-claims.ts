@@ -15,8 +15,8 @@ const DUE = `
       or exists (select 1 from holdfast_inbox m where m.run_key = r.run_key and m.number > r.consumed and m.kind = 'cancel') as free
   from holdfast_runs r left join holdfast_run_keys k on k.run_key = r.run_key
   where r.lane_id = ? and r.suspect = 0 and r.available_at <= ?`;
-const OLDEST = `${DUE} order by r.available_at, r.run_id limit ${SORTED_MAX}`;
-const NEWEST = `${DUE} order by r.available_at desc, r.run_id desc limit ${SORTED_MAX + 1}`;
+const OLDEST = `${DUE} order by r.available_at, r.run_key limit ${SORTED_MAX}`;
+const NEWEST = `${DUE} order by r.available_at desc, r.run_key desc limit ${SORTED_MAX + 1}`;
 /** It is due again only at its deadline. */
 const WAIT = "update holdfast_runs set available_at = deadline_at, waiting_for = ? where run_key = ?";
 const STILL_WAITS = `

@@ -16,11 +16,12 @@ import { hasTie, statusName, TIES } from "../database/codes.ts";
 import type { Columns } from "../database/driver.ts";
 import { uuidOfHex, uuidText, uuidTextOrNull } from "../database/uuid.ts";
 import { readLineage } from "../debts/debt-state.ts";
+import { EVENT_COUNT } from "./run-state.ts";
 
 // Lanes and workers come from the catalog: every join and every column costs time, and a claim reads hundreds of rows.
 const ROW = `
   r.run_key as runKey, r.run_id as runId, r.lane_id as laneId, r.status, r.epoch, r.commit_no as "commit", r.held_by as heldBy,
-  r.claim_id as claimId, r.available_at as availableAt, r.event_count as eventCount, r.delivered, r.consumed, r.deaths,
+  r.claim_id as claimId, r.available_at as availableAt, ${EVENT_COUNT} as eventCount, r.delivered, r.consumed, r.deaths,
   r.alone_deaths as aloneDeaths, r.alone, r.suspect, r.created_at as createdAt, r.started_at as startedAt,
   r.ended_at as endedAt, r.deadline_at as deadlineAt, r.waiting_for as waitingFor, r.attributes, r.ties,
   s.id, s.seed, s.first_run_id as firstRunId, s.continued_from as continuedFrom, s.timeout_ms as timeoutMs,
@@ -34,7 +35,8 @@ const FROM = `
 const SELECT_ROW = `select ${ROW} ${FROM}`;
 /** Without the input, which may be large. */
 const SELECT_END = `select ${ROW}, e.output, e.error ${FROM}`;
-const LAST_EVENT_AT = "(select v.at from holdfast_events v where v.run_key = r.run_key and v.seq = r.event_count)";
+const LAST_EVENT_AT =
+  "coalesce(e.tail_at, (select v.at from holdfast_events v where v.run_key = r.run_key order by v.seq desc limit 1))";
 const SELECT_LISTED = `select ${ROW}, e.error, ${LAST_EVENT_AT} as lastEventAt ${FROM}`;
 const SELECT_RUN = `select ${ROW}, s.input, e.output, e.error ${FROM}`;
 
@@ -79,7 +81,7 @@ interface StoredRun extends StoredRow {
 
 /** Leaves out what all held runs have in common, and `holdfast_run_ends`: a run's row there is deleted before the run is due again. */
 const SELECT_HELD = `
-  select lower(hex(r.run_id)) as runId, r.lane_id, r.status, r.epoch, r.commit_no, r.event_count, r.delivered, r.consumed,
+  select lower(hex(r.run_id)) as runId, r.lane_id, r.status, r.epoch, r.commit_no, ${EVENT_COUNT}, r.delivered, r.consumed,
     r.deaths, r.alone_deaths, r.alone, r.suspect, r.created_at, r.started_at, r.deadline_at, r.attributes,
     s.id, s.seed, s.first_run_id, s.continued_from, s.timeout_ms, s.input, r.ties
   from holdfast_runs r join holdfast_run_starts s on s.run_key = r.run_key

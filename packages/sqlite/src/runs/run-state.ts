@@ -8,9 +8,13 @@ import { statusCode } from "../database/codes.ts";
 import type { Columns } from "../database/driver.ts";
 import { sharedUuidBytes, uuidText } from "../database/uuid.ts";
 
+/** Appends do not change the row: while a run is held, its events say how many there are. */
+export const EVENT_COUNT = `iif(r.held_by is null, r.event_count, coalesce(
+    (select max(v.seq) from holdfast_events v where v.run_key = r.run_key), r.event_count))`;
+
 const STATE = `
   select r.run_key as runKey, r.run_id as runId, coalesce(r.chain_key, r.run_key) as chainKey, r.lane_id as laneId, r.status, r.epoch,
-    r.commit_no as "commit", r.event_count as eventCount, r.delivered, r.consumed, r.held_by as heldBy,
+    r.commit_no as "commit", ${EVENT_COUNT} as eventCount, r.delivered, r.consumed, r.held_by as heldBy,
     r.available_at as availableAt, r.created_at as createdAt, r.started_at as startedAt, r.deadline_at as deadlineAt, r.deaths,
     r.alone_deaths as aloneDeaths, r.alone, r.suspect, r.ties
   from holdfast_runs r`;
@@ -154,18 +158,29 @@ export function letGo(
   announceIfDue(call, row.laneId, availableAt);
 }
 
-/** Fences off the holder: its next write is refused. */
+/** Fences off the holder, if there is one: its next write is refused, and the row says how many events there are. */
 export function raiseEpoch(call: Call, row: StateRow): void {
-  call.sql.run("update holdfast_runs set epoch = epoch + 1 where run_key = ?", row.runKey);
+  call.sql.run(
+    "update holdfast_runs set epoch = epoch + 1, event_count = ? where run_key = ?",
+    row.eventCount,
+    row.runKey,
+  );
+  if (row.heldBy !== null) noteTaken(call, row.heldBy);
+}
+
+/** The row of a run that a worker holds has changed, and not by a commit of its own: see known-holds.ts. */
+export function noteTaken({ sql }: Call, heldBy: number): void {
+  sql.execute("update holdfast_workers set taken = taken + 1 where worker_key = ?", heldBy);
 }
 
 /** Epoch + 1, due at once. */
 export function giveBack(call: Call, row: StateRow): void {
   call.sql.run(
-    `update holdfast_runs set epoch = epoch + 1, held_by = null, claim_id = null, alone = 0, available_at = ?
+    `update holdfast_runs set epoch = epoch + 1, event_count = ?, held_by = null, claim_id = null, alone = 0, available_at = ?
      where run_key = ?`,
-    ...[call.now, row.runKey],
+    ...[row.eventCount, call.now, row.runKey],
   );
+  if (row.heldBy !== null) noteTaken(call, row.heldBy);
   announceIfDue(call, row.laneId, call.now);
 }
 

@@ -9,8 +9,8 @@ import { IN_LINE } from "./task-state.ts";
 
 /** A task that names no key has that of its run. */
 const DUE = `
-  select t.run_id as runId, t.seq, t.available_at as at, coalesce(t.key, k.key) as key from holdfast_tasks t
-  left join holdfast_runs r on r.run_id = t.run_id left join holdfast_run_keys k on k.run_key = r.run_key
+  select t.run_id as runId, r.run_key as runKey, t.seq, t.available_at as at, coalesce(t.key, k.key) as key from holdfast_tasks t
+  join holdfast_runs r on r.run_id = t.run_id left join holdfast_run_keys k on k.run_key = r.run_key
   where t.lane_id = ? and t.suspect = 0 and t.available_at <= ?`;
 const OLDEST = `${DUE} order by t.available_at limit ${SORTED_MAX}`;
 const NEWEST = `${DUE} order by t.available_at desc limit ${SORTED_MAX + 1}`;
@@ -19,6 +19,7 @@ const STILL_WAITS = `
   select 1 from holdfast_tasks where run_id = ? and seq = ? and held_by is null and available_at is null and place = ${IN_LINE}`;
 
 interface Due extends PlacedKey {
+  readonly runKey: number;
   readonly at: number;
   readonly key: string | null;
 }

@@ -5,6 +5,7 @@ import type { Call } from "../database/call.ts";
 import { Catalog } from "../database/catalog.ts";
 import { Connection } from "../database/connection.ts";
 import type { SqlValue } from "../database/driver.ts";
+import { KnownHolds } from "../database/known-holds.ts";
 import { type HintLog, recordHints } from "../hint-log.ts";
 import { deliverMessages } from "../inbox.ts";
 import type { SchemaGuard } from "../migrations.ts";
@@ -57,7 +58,8 @@ export class ApplicationTransactions {
       // the store's catalog, nor any catalog that outlives this call.
       const now = Math.floor(this.#params.clock.now());
       const { schema } = this.#params;
-      const call: Call = { sql, catalog: new Catalog(sql), now, knownSchema: schema.known, hints: [] };
+      const known = { catalog: new Catalog(sql), holds: new KnownHolds() };
+      const call: Call = { sql, ...known, now, knownSchema: schema.known, hints: [] };
       try {
         schema.checkNow(sql);
         const result = body(call);

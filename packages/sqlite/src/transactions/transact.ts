@@ -115,6 +115,7 @@ function attempt(call: Call, waiting: Waiting): Attempted {
   const message = { kind: "outcome", name: op, messageId, payload } as const;
   appendMessage(call, row.runKey, row.chainKey, row.delivered + 1, message);
   sql.run("update holdfast_runs set delivered = ? where run_key = ?", row.delivered + 1, row.runKey);
+  call.holds.forget(runId);
   sql.script("release holdfast_step");
   return { result: { outcome: "recorded", message: { ...message, runId, number: row.delivered + 1, at: call.now } } };
 }

@@ -12,6 +12,7 @@ import { type Clock, HoldfastError, type Random } from "holdfast/adapter";
 import type { Call } from "../database/call.ts";
 import type { Catalog } from "../database/catalog.ts";
 import type { Connection } from "../database/connection.ts";
+import type { KnownHolds } from "../database/known-holds.ts";
 import { type ErrorPlace, isBusy, stillBusy, storeError } from "../errors.ts";
 import type { HintLog } from "../hint-log.ts";
 import type { SchemaGuard } from "../migrations.ts";
@@ -30,6 +31,7 @@ const WRITE = "begin immediate";
 export interface TransactionsParams {
   readonly connection: Connection;
   readonly catalog: Catalog;
+  readonly holds: KnownHolds;
   readonly hintLog: HintLog;
   readonly clock: Clock;
   readonly random: Random;
@@ -160,14 +162,15 @@ export class Transactions {
   }
 
   #transact<T>(begin: string, body: (call: Call) => T): T {
-    const { connection, catalog, hintLog, clock, file, schema } = this.#params;
+    const { connection, catalog, holds, hintLog, clock, file, schema } = this.#params;
     let moment: ErrorPlace["moment"] = "call";
     let call: Call;
     let result: T;
     try {
       connection.run(begin);
       if (begin === WRITE) schema.check(connection);
-      call = { sql: connection, catalog, now: Math.floor(clock.now()), knownSchema: schema.known, hints: [] };
+      const now = Math.floor(clock.now());
+      call = { sql: connection, catalog, holds, now, knownSchema: schema.known, hints: [] };
       result = body(call);
       hintLog.record(call);
       moment = "commit";
@@ -175,6 +178,7 @@ export class Transactions {
     } catch (error) {
       connection.rollback();
       catalog.forget();
+      holds.forgetAll();
       if (isBusy(error)) throw error;
       throw storeError(error, { file, moment });
     }

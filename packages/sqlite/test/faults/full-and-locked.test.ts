@@ -73,7 +73,9 @@ async function expectDoneOnce(handles: Awaited<ReturnType<typeof startAll>>): Pr
   expect([...executions.values()].filter((count) => count !== 1)).toEqual([]);
   expect(executions.size).toBe(all);
   const recorded = connection.get(
-    `select count(*) as rows, count(distinct run_key || ' ' || op) as ops from holdfast_events where type = ?`,
+    `select count(*) as rows, count(distinct run_key || ' ' || op) as ops
+       from (select run_key, op, type from holdfast_events
+             union all select run_key, tail_op, tail_type from holdfast_run_ends) where type = ?`,
     eventTypeCode("step_completed"),
   );
   expect(recorded).toEqual({ rows: all, ops: all });

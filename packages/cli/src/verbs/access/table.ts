@@ -3,13 +3,14 @@ import type { Verb } from "../../command/verb.ts";
 import type { VerbArgument } from "../../command/verb-shape.ts";
 
 const NAME: VerbArgument = { name: "name", about: "the name of the namespace" };
-const ON_STORE = "It works on the store itself: --url names the database, not a server.";
+const WHERE =
+  "On a store (--url file:… or postgres://…) whoever has its URL may do it; through a server (--url http://…) an admin may.";
 
 export const ACCESS_VERBS: readonly Verb[] = [
   {
     path: "token create",
     about: "make an API key for a namespace, or for all (*), and print its token once",
-    details: `${ON_STORE} A server with --auth keys accepts it.`,
+    details: `${WHERE} The first key is made on the store. A server with --auth keys accepts it.`,
     options: [
       {
         name: "role",
@@ -18,25 +19,25 @@ export const ACCESS_VERBS: readonly Verb[] = [
         choices: ["reader", "writer", "worker", "admin"],
       },
       { name: "name", value: "name", about: "what it is for" },
-      { name: "expires", value: "time", about: "when it ends: 2027-01-01, or +90d" },
+      { name: "expires", value: "time", about: "when it ends: 2027-01-01, or 90d for in ninety days" },
     ],
     examples: [
       "holdfast --url postgres://localhost/app token create --role admin --namespace '*'",
-      "holdfast token create --role worker --namespace shop --name 'shop workers' --expires +90d --json",
+      "holdfast token create --role worker --namespace shop --name 'shop workers' --expires 90d --json",
     ],
     load: async () => (await import("./access.ts")).createToken,
   },
   {
     path: "token list",
     about: "list API keys, without their secrets",
-    details: ON_STORE,
+    details: WHERE,
     examples: ["holdfast token list", "holdfast token list --namespace shop --json"],
     load: async () => (await import("./access.ts")).listTokens,
   },
   {
     path: "token revoke",
     about: "revoke an API key; its sessions end within a minute",
-    details: ON_STORE,
+    details: WHERE,
     arguments: [{ name: "id", about: "the id of the key" }],
     examples: ["holdfast token revoke 0123456789abcdef"],
     load: async () => (await import("./access.ts")).revokeToken,
@@ -44,7 +45,7 @@ export const ACCESS_VERBS: readonly Verb[] = [
   {
     path: "namespace create",
     about: "create a namespace; one that is not created is when a server first uses it",
-    details: ON_STORE,
+    details: WHERE,
     arguments: [NAME],
     options: [
       { name: "display-name", value: "text", about: "its name for people" },
@@ -56,14 +57,14 @@ export const ACCESS_VERBS: readonly Verb[] = [
   {
     path: "namespace list",
     about: "list namespaces",
-    details: ON_STORE,
+    details: WHERE,
     examples: ["holdfast namespace list"],
     load: async () => (await import("./access.ts")).listNamespaces,
   },
   {
     path: "namespace enable",
     about: "let a namespace take starts and claims again",
-    details: ON_STORE,
+    details: WHERE,
     arguments: [NAME],
     examples: ["holdfast namespace enable shop"],
     load: async () => (await import("./access.ts")).enableNamespace,
@@ -71,7 +72,7 @@ export const ACCESS_VERBS: readonly Verb[] = [
   {
     path: "namespace disable",
     about: "take no starts and no claims of a namespace through servers; what is in progress goes on",
-    details: ON_STORE,
+    details: WHERE,
     arguments: [NAME],
     examples: ["holdfast namespace disable shop"],
     load: async () => (await import("./access.ts")).disableNamespace,
@@ -79,7 +80,7 @@ export const ACCESS_VERBS: readonly Verb[] = [
   {
     path: "audit",
     about: "show who did what: operator actions, keys, namespaces, refused logins; the newest first",
-    details: ON_STORE,
+    details: WHERE,
     options: [{ name: "limit", value: "n", about: "at most so many; the default is 50" }],
     examples: ["holdfast audit", "holdfast audit --namespace shop --limit 200 --json"],
     load: async () => (await import("./access.ts")).listAudit,

@@ -1,18 +1,19 @@
 /**
- * The process of `dev` that executes the user's code: `node dev-child.js <url> <namespace> <file…>`. It loads the code, and begins when it
- * is told to. If `dev` is gone, it drains and ends.
+ * The process of `dev` that executes the user's code: `node dev-child.js <namespace> <file…>`, with the store in the
+ * environment. It loads the code, and begins when it is told to. If `dev` is gone, it drains and ends.
  */
 import process from "node:process";
 import { loadCodec } from "../../io/codec-file.ts";
 import { processIo } from "../../io/process-io.ts";
 import { Output } from "../../output/output.ts";
 import { workerLogger } from "../../output/worker-logger.ts";
-import type { FromChild, ToChild } from "./dev-messages.ts";
+import { DEV_URL, type FromChild, type ToChild } from "./dev-messages.ts";
 import { codeText, type ExportedCode, loadCode } from "./exported-code.ts";
 
-const [url = "", namespace = "", ...files] = process.argv.slice(2);
+const [namespace = "", ...files] = process.argv.slice(2);
 
 const io = processIo("");
+const url = io.env[DEV_URL] ?? "";
 const imported: string[] = [];
 const tell = (message: FromChild): void => void process.send?.(message, () => {});
 

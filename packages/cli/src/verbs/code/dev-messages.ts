@@ -1,5 +1,8 @@
 /** What `dev` and the process of its worker tell each other. */
 
+/** The variable in the environment of the worker's process that names the store. */
+export const DEV_URL = "HOLDFAST_DEV_URL";
+
 /** From the worker's process: its code is loaded (it has not begun), it cannot be loaded, it works. */
 export type FromChild =
   | {

@@ -7,7 +7,7 @@ import { type FSWatcher, watch } from "node:fs";
 import path from "node:path";
 import type { Call } from "../../command/call.ts";
 import { harmless } from "../../output/width.ts";
-import type { FromChild, ToChild } from "./dev-messages.ts";
+import { DEV_URL, type FromChild, type ToChild } from "./dev-messages.ts";
 import { programOf } from "./own-programs.ts";
 
 /** Editors write a file in several steps. */
@@ -120,10 +120,12 @@ export class DevWorker {
     const { io } = this.#call;
     const { url, namespace, files } = this.#options;
     const codec = this.#call.codecFile;
-    const child = spawn(io.self.program, [...io.self.nodeArgs, programOf("dev-child"), url, namespace, ...files], {
+    const child = spawn(io.self.program, [...io.self.nodeArgs, programOf("dev-child"), namespace, ...files], {
       cwd: io.cwd,
       env: {
         ...io.env,
+        // Not an argument: everybody on the machine can read those, and it may have a password.
+        [DEV_URL]: url,
         ...(codec === undefined ? {} : { HOLDFAST_CODEC: codec }),
         ...(io.stderr.isTTY === true && !io.env["NO_COLOR"] ? { FORCE_COLOR: "1" } : {}),
       },

@@ -5,7 +5,7 @@ import type { AccessStore, Random, Role } from "holdfast/adapter";
 import type { Call } from "../../command/call.ts";
 import { given } from "../../command/values.ts";
 import { EXIT } from "../../io/exit-code.ts";
-import { CommandError, UsageError } from "../../io/failure.ts";
+import { CommandError, FileFailed, UsageError } from "../../io/failure.ts";
 import { workerLogger } from "../../output/worker-logger.ts";
 
 /** What this command uses of it. */
@@ -15,11 +15,16 @@ export interface ServerPackage {
   requireNamespaceName(name: string): void;
 }
 
+/** What this command uses of the dashboard. */
+interface DashboardPackage {
+  serverDashboard(host: object): unknown;
+}
+
 export interface RunningServer {
   readonly url: string;
   /** Where the dashboard is, if there is one. */
   readonly dashboard?: string;
-  close(): Promise<void>;
+  close(options?: { readonly balancerMs?: number }): Promise<void>;
 }
 
 export interface MadeKey {
@@ -36,20 +41,20 @@ export const INSTALL_SERVER = "npm install @holdfast/server";
 export async function openServer(call: Call, url: string): Promise<RunningServer | undefined> {
   const found = (await call.io.importPackage("@holdfast/server")) as ServerPackage | undefined;
   const auth = call.texts("auth");
+  const pages = (await call.io.importPackage("@holdfast/dashboard/server")) as DashboardPackage | undefined;
   return found?.openServer({
     url,
+    ...(pages ? { dashboard: pages.serverDashboard } : {}),
     logger: workerLogger(call.io, call.out, { own: true }),
     ...given({
       host: call.text("host"),
       port: call.number("port", 0),
       auth: auth.length === 0 ? undefined : auth,
       tls: tlsOf(call),
+      migrate: call.text("migrate") === "check" ? "check" : undefined,
       insecurePublic: call.flag("insecure-public") || undefined,
       jwt: jwtOf(call),
-      mtls:
-        call.text("mtls-grants") === undefined
-          ? undefined
-          : { grants: JSON.parse(String(fileOf(call, "mtls-grants"))) },
+      mtls: call.text("mtls-grants") === undefined ? undefined : { grants: grantsOf(call) },
     }),
   });
 }
@@ -70,13 +75,22 @@ function jwtOf(call: Call): object | undefined {
   return { issuer, audience };
 }
 
+function grantsOf(call: Call): unknown {
+  try {
+    return JSON.parse(String(fileOf(call, "mtls-grants")));
+  } catch (error) {
+    if (error instanceof SyntaxError) throw new UsageError(`--mtls-grants is not valid JSON: ${error.message}`);
+    throw error;
+  }
+}
+
 function fileOf(call: Call, option: string): Buffer | undefined {
   const name = call.text(option);
   if (name === undefined) return undefined;
   try {
     return readFileSync(path.resolve(call.io.cwd, name));
   } catch (error) {
-    throw new UsageError(`--${option}: ${(error as Error).message}`);
+    throw new FileFailed(`--${option}: ${path.resolve(call.io.cwd, name)}`, "read", error);
   }
 }
 

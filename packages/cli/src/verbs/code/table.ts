@@ -37,13 +37,24 @@ export const CODE_VERBS: readonly Verb[] = [
     details:
       "A change is loaded in a new process; if that works, the old one is drained. A file that cannot be loaded leaves the old one in place.",
     arguments: [{ ...FILES, optional: true }],
-    options: [...ADDRESS, { name: "demo", about: "with a few workflows to look at, and runs of them" }],
-    examples: ["holdfast dev app.ts", "holdfast dev --demo", "holdfast dev workflows/order.ts workflows/refund.ts"],
+    options: [
+      ...ADDRESS,
+      { name: "postgres", about: "with a PostgreSQL server in ./.holdfast, in place of a SQLite file" },
+      { name: "demo", about: "with a few workflows to look at, and runs of them" },
+    ],
+    examples: [
+      "holdfast dev app.ts",
+      "holdfast dev app.ts --postgres",
+      "holdfast dev --demo",
+      "holdfast dev workflows/order.ts workflows/refund.ts",
+    ],
     load: async () => (await import("./dev.ts")).dev,
   },
   {
     path: "server",
     about: "serve a store to clients and workers on other machines",
+    details:
+      "SIGTERM and Ctrl-C drain: not ready, sessions are sent to other servers, calls finish, exit code 0. A second signal stops at once.",
     options: [
       ...ADDRESS,
       { name: "auth", value: "how", many: true, about: "may be repeated", choices: ["none", "keys", "jwt", "mtls"] },
@@ -54,6 +65,17 @@ export const CODE_VERBS: readonly Verb[] = [
       { name: "jwt-issuer", value: "url", about: "whose JWTs are accepted" },
       { name: "jwt-audience", value: "name", about: "the audience that they must have" },
       { name: "mtls-grants", value: "file", about: "JSON: what names in client certificates may do" },
+      {
+        name: "migrate",
+        value: "how",
+        about: "bring the tables up to date at the start, or only check them",
+        choices: ["auto", "check"],
+      },
+      {
+        name: "balancer-wait",
+        value: "duration",
+        about: "on SIGTERM: not ready, but open for so long, so that balancers notice; the default is 5s",
+      },
       { name: "insecure-public", about: "listen on a public address without TLS or without authentication" },
     ],
     examples: [

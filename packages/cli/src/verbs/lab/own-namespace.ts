@@ -1,10 +1,9 @@
 /** A namespace that nobody else has, and that is emptied afterward. */
 import type { Client } from "holdfast";
 import type { Call } from "../../command/call.ts";
+import { OPEN_STATUSES as OPEN } from "../../command/run-statuses.ts";
 import { UsageError } from "../../io/failure.ts";
 import { isServer } from "../../io/open.ts";
-
-const OPEN = ["pending", "running", "sleeping", "waiting", "compensating", "parked"] as const;
 
 export async function openOwnNamespace(
   call: Call,

@@ -77,7 +77,7 @@ export const trigger: Action = async (call) => {
 export const backfill: Action = async (call) => {
   const id = call.argument("id");
   call.required("from");
-  const [from, to] = [readTime(call, "from") as Date, readTime(call, "to") ?? new Date(call.io.now())];
+  const [from, to] = [readTime(call, "from", "ago") as Date, readTime(call, "to", "ago") ?? new Date(call.io.now())];
   const hf = await call.open();
   const onProgress = ({ times }: BackfillProgress): void => {
     if (call.out.isTerminal) call.io.stderr.write(`\r${times} times …\u001b[K`);

@@ -9,11 +9,16 @@ const OVERLAPS = ["skip", "buffer-one", "buffer-all", "cancel-other", "terminate
 const TIMES: readonly VerbOption[] = [
   { name: "cron", value: "expression", many: true, about: "five or six fields: '0 3 * * *'; may be repeated" },
   { name: "every", value: "duration", about: "an interval: 10m" },
-  { name: "at", value: "time", many: true, about: "a single time; may be repeated" },
+  {
+    name: "at",
+    value: "time",
+    many: true,
+    about: "a single time: 2026-03-01T12:00:00Z, or 2h for in two hours; may be repeated",
+  },
   { name: "timezone", value: "zone", about: "of the cron expressions: Europe/Berlin; the default is UTC" },
   { name: "jitter", value: "duration", about: "each time is moved by up to so much" },
-  { name: "from", value: "time", about: "not before this time" },
-  { name: "until", value: "time", about: "not after this time" },
+  { name: "from", value: "time", about: "not before this time; 2h is in two hours" },
+  { name: "until", value: "time", about: "not after this time; 30d is in thirty days" },
 ];
 const RULES: readonly VerbOption[] = [
   INPUT_OPTION,
@@ -98,7 +103,7 @@ export const SCHEDULE_VERBS: readonly Verb[] = [
     about: "start what it would have started in a span of time",
     arguments: [ID],
     options: [
-      { name: "from", value: "time", about: "the first time" },
+      { name: "from", value: "time", about: "the first time: 2026-03-01, or 2d for two days ago" },
       { name: "to", value: "time", about: "the last time; the default is now" },
       { name: "overlap", value: "policy", about: "while a run is open", choices: OVERLAPS },
     ],

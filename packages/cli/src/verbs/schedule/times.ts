@@ -6,10 +6,10 @@ import { given, readTime, timeOf } from "../../command/values.ts";
 export function readTimes(call: Call): ScheduleTimes {
   const [cron, at] = [call.texts("cron"), call.texts("at")];
   const [every, jitter] = [call.text("every"), call.text("jitter")] as (Duration | undefined)[];
-  const [from, until] = [readTime(call, "from"), readTime(call, "until")];
+  const [from, until] = [readTime(call, "from", "ahead"), readTime(call, "until", "ahead")];
   const times = {
     cron: cron.length === 0 ? undefined : cron.length === 1 ? cron[0] : cron,
-    at: at.length === 0 ? undefined : at.map((text) => timeOf(text, "--at", call.io.now())),
+    at: at.length === 0 ? undefined : at.map((text) => timeOf(text, "--at", call.io.now(), "ahead")),
     every,
     timezone: call.text("timezone"),
     jitter,

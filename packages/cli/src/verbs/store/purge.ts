@@ -1,25 +1,17 @@
 import type { ClosedStatus } from "holdfast";
-import { given } from "../../command/values.ts";
+import { ENDED_STATUSES } from "../../command/run-statuses.ts";
+import { given, millisecondsOf } from "../../command/values.ts";
 import type { Action } from "../../command/verb.ts";
-import { UsageError } from "../../io/failure.ts";
 import { ProgressBar } from "../../output/progress.ts";
 import { runs } from "../workflow/act.ts";
-
-const UNIT_MS: Readonly<Record<string, number>> = {
-  ms: 1,
-  s: 1_000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-  w: 604_800_000,
-};
 
 export const purge: Action = async (call) => {
   const olderThan = call.required("older-than");
   const statuses = call.texts("status") as readonly ClosedStatus[];
   const hf = await call.open();
-  const endedBefore = new Date(call.io.now() - msOf(olderThan));
-  const status = statuses.length === 0 ? CLOSED : statuses;
+  // Only to count them before anybody is asked: the core reads the duration itself, and counts by the clock of the store.
+  const endedBefore = new Date(call.io.now() - millisecondsOf(olderThan, "--older-than"));
+  const status = statuses.length === 0 ? ENDED_STATUSES : statuses;
   const matched = await hf.count({ endedBefore, status });
   if (call.flag("dry-run")) {
     call.out.line(`${runs(matched)} would be deleted. Nothing was changed.`);
@@ -41,13 +33,3 @@ export const purge: Action = async (call) => {
   call.out.done(`Deleted ${runs(purged)}`, { purged });
   return undefined;
 };
-
-const CLOSED: readonly ClosedStatus[] = ["completed", "failed", "canceled", "terminated", "timed_out", "continued"];
-
-/** Only to count them before anybody is asked; the core reads the duration itself, and counts by the clock of the store. */
-function msOf(text: string): number {
-  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)[a-z]*\s*/g)];
-  if (parts.length === 0 || parts.map(([part]) => part).join("") !== text)
-    throw new UsageError(`--older-than is "${text}"; write a duration such as 30d or 12h.`);
-  return parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * (UNIT_MS[unit as string] as number), 0);
-}

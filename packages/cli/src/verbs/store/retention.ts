@@ -1,16 +1,19 @@
 import type { Client, RetentionOptions } from "holdfast";
 import type { Call } from "../../command/call.ts";
+import { ENDED_STATUSES as STATUSES } from "../../command/run-statuses.ts";
 import { given } from "../../command/values.ts";
 import type { Action } from "../../command/verb.ts";
-
-const STATUSES = ["completed", "failed", "canceled", "terminated", "timed_out", "continued"] as const;
+import { UsageError } from "../../io/failure.ts";
 
 export const get: Action = async (call) => show(call, await call.open());
 
 export const set: Action = async (call) => {
   const entries = STATUSES.map((status) => [status, call.text(status.replace("_", "-"))]);
+  const wanted = given(Object.fromEntries(entries)) as RetentionOptions;
+  if (Object.keys(wanted).length === 0)
+    throw new UsageError("Say how long which runs are kept: --completed 30d. See: holdfast retention set --help");
   const hf = await call.open({ create: "empty" });
-  await hf.retention.set(given(Object.fromEntries(entries)) as RetentionOptions);
+  await hf.retention.set(wanted);
   return show(call, hf);
 };
 

@@ -1,4 +1,5 @@
 /** The verbs that operate a store: queues, workers, versions, tasks, health, what is kept. */
+import { ENDED_STATUSES as STATUSES } from "../../command/run-statuses.ts";
 import { FILTER_OPTIONS, INPUT_OPTION, YES_OPTION } from "../../command/values.ts";
 import type { Verb } from "../../command/verb.ts";
 import type { VerbArgument, VerbOption } from "../../command/verb-shape.ts";
@@ -6,7 +7,6 @@ import type { VerbArgument, VerbOption } from "../../command/verb-shape.ts";
 const TOKEN: VerbArgument = { name: "task-token", about: "the token of the task" };
 const WORKFLOW: VerbArgument = { name: "workflow", about: "the name of the workflow" };
 const VERSION: VerbArgument = { name: "version", about: "the version" };
-const STATUSES = ["completed", "failed", "canceled", "terminated", "timed_out", "continued"];
 const LIMIT: VerbOption = { name: "limit", value: "n", about: "at most so many; the default is 50" };
 const WATCH: VerbOption = { name: "watch", about: "show it again every two seconds" };
 

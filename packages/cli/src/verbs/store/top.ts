@@ -1,6 +1,7 @@
 /** `top`: what is going on in a namespace, on one screen. */
 import type { Client, QueueView, Rate, RunSummary, WorkerRow } from "holdfast";
 import type { Call } from "../../command/call.ts";
+import { OPEN_STATUSES as OPEN } from "../../command/run-statuses.ts";
 import type { Action } from "../../command/verb.ts";
 import { statusColor } from "../../output/paint.ts";
 import { redrawEvery } from "../../output/screen.ts";
@@ -14,7 +15,6 @@ const EVERY_SECONDS = 2;
 const RATES_MS = 5 * 60_000;
 const SHOWN = 5;
 const COUNT_MAX = 10_000;
-const OPEN = ["pending", "running", "sleeping", "waiting", "compensating", "parked"] as const;
 
 export interface Snapshot {
   readonly at: Date;

@@ -1,19 +1,21 @@
 /** `export`, `import` and `move`: the client does it; an earlier version of the core says that it cannot. */
-import { createReadStream, createWriteStream } from "node:fs";
 import path from "node:path";
 import type { Readable, Writable } from "node:stream";
 import type { Client, ListFilter } from "holdfast";
 import type { Call } from "../../command/call.ts";
+import { OPEN_STATUSES } from "../../command/run-statuses.ts";
 import { readFilter } from "../../command/values.ts";
 import type { Action } from "../../command/verb.ts";
-import { UsageError } from "../../io/failure.ts";
+import { EXIT } from "../../io/exit-code.ts";
+import { CommandError, UsageError } from "../../io/failure.ts";
 import { sqliteFile } from "../../io/target.ts";
-import { runs } from "../workflow/act.ts";
+import { runs, showCodes } from "../workflow/act.ts";
 
 /** What the calls answer: how many runs, and how many were left out. */
 interface Transferred {
   readonly runs: number;
-  readonly skipped: unknown;
+  readonly skipped: readonly unknown[];
+  readonly skippedCount: number;
 }
 
 interface Transfers {
@@ -27,10 +29,7 @@ export const exportRuns: Action = async (call) => {
   const filter = readFilter(call);
   const hf = await call.open();
   const write = await ableTo(call, hf, "export");
-  const place =
-    to === "-"
-      ? (call.io.stdout as unknown as Writable)
-      : createWriteStream(path.resolve(call.io.cwd, to), { mode: 0o600 });
+  const place = to === "-" ? (call.io.stdout as unknown as Writable) : path.resolve(call.io.cwd, to);
   const done = await call.unlessInterrupted(write({ to: place, ...(filter ? { filter } : {}) }));
   // Standard output has the runs themselves, which are JSON lines already.
   if (to === "-") call.out.note(`Exported ${runs(done.runs)}`);
@@ -42,22 +41,43 @@ export const importRuns: Action = async (call) => {
   const from = call.required("from");
   const hf = await call.open({ create: "empty" });
   const read = await ableTo(call, hf, "import");
-  const place = from === "-" ? call.io.stdin : createReadStream(path.resolve(call.io.cwd, from));
-  report(call, "Imported", await call.unlessInterrupted(read({ from: place })));
+  const place = from === "-" ? call.io.stdin : path.resolve(call.io.cwd, from);
+  const imported = await call.unlessInterrupted(read({ from: place })).catch((error: unknown) => {
+    throw partlyImported(error);
+  });
+  report(call, "Imported", imported);
   return undefined;
 };
+
+/** A file that is damaged further down: what stands before is stored, so this is not "the command line is wrong, nothing was done". */
+function partlyImported(error: unknown): unknown {
+  const { code, data, message } = error as {
+    readonly code?: string;
+    readonly data?: { readonly line?: number; readonly runs?: number };
+    readonly message?: string;
+  };
+  if (code !== "invalid_export" || !data?.runs) return error;
+  return new CommandError(
+    `${message} ${runs(data.runs)} before it ${data.runs === 1 ? "was" : "were"} imported, and will be skipped when you import again.`,
+    { code, exitCode: EXIT.failed, data: { ...data }, cause: error },
+  );
+}
 
 export const moveRuns: Action = async (call) => {
   const to = call.required("to");
   const filter = readFilter(call) ?? (call.flag("all") ? {} : undefined);
   if (filter === undefined) throw new UsageError("Say which runs with filters (--workflow, --status …), or --all.");
   const { url, namespace } = call.target();
+  // It ends with this command, and the runs with it.
+  if (/^memory:/i.test(to))
+    throw new UsageError(
+      "--to is a store in memory, which would end with this command. Name a file, a database or a server.",
+    );
   if (to === url || (sqliteFile(to, call.io.cwd) ?? to) === (sqliteFile(url, call.io.cwd) ?? url))
     throw new UsageError("--to is the store that the runs are in.");
   const hf = await call.open();
   const move = await ableTo(call, hf, "move");
-  const open = ["pending", "running", "sleeping", "waiting", "compensating", "parked"] as const;
-  const matched = await hf.count({ status: open, ...filter });
+  const matched = await hf.count({ status: OPEN_STATUSES, ...filter });
   if (matched > 0 && !(await call.confirm(`${runs(matched)} will be moved to the other store. Go on?`)))
     return call.declined();
   const other = await call.openAt({ url: to, namespace, token: undefined, from: "flag" }, { create: "empty" });
@@ -75,7 +95,8 @@ async function ableTo<K extends keyof Transfers>(call: Call, hf: Client, name: K
   );
 }
 
-function report(call: Call, what: string, { runs: count, skipped }: Transferred): void {
-  const left = Array.isArray(skipped) ? skipped.length : Number(skipped ?? 0);
-  call.out.done(`${what} ${runs(count)}${left === 0 ? "" : `, ${left} skipped`}`, { runs: count, skipped });
+function report(call: Call, what: string, { runs: count, skipped, skippedCount }: Transferred): void {
+  const left = skippedCount === 0 ? "" : `, ${skippedCount.toLocaleString("en-US")} skipped`;
+  call.out.done(`${what} ${runs(count)}${left}`, { runs: count, skipped, skippedCount });
+  showCodes(call, skipped as readonly { readonly code: string }[]);
 }

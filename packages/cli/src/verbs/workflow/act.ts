@@ -1,13 +1,36 @@
 /** What is done to one run, or to all that match a filter: by a batch, which workers go on with if this process dies. */
 import os from "node:os";
-import type { Batch, BatchOptions, BatchResult, Client, ListFilter, OperatorOptions } from "holdfast";
+import type {
+  Batch,
+  BatchOptions,
+  BatchResult,
+  Client,
+  ListFilter,
+  OperatorOptions,
+  RunHandle,
+  RunStatus,
+} from "holdfast";
 import type { Call } from "../../command/call.ts";
+import { ENDED_STATUSES, OPEN_STATUSES as OPEN } from "../../command/run-statuses.ts";
 import { given, readFilter } from "../../command/values.ts";
 import type { Action } from "../../command/verb.ts";
 import { UsageError } from "../../io/failure.ts";
 import { ProgressBar } from "../../output/progress.ts";
 
 type Name = "cancel" | "terminate" | "pause" | "resume" | "retry";
+
+/** The runs that an action can do anything to: others are neither counted nor acted on. A run that is about to pause is not parked yet. */
+const FIT: Readonly<Record<Name | "signal", readonly RunStatus[]>> = {
+  cancel: OPEN,
+  terminate: OPEN,
+  pause: OPEN,
+  resume: OPEN,
+  retry: ["failed"],
+  signal: OPEN,
+};
+
+/** How a run has ended that an action need not end any more. */
+const ENDED_SO: Readonly<Record<string, RunStatus>> = { cancel: "canceled", terminate: "terminated" };
 
 const DONE: Readonly<Record<Name, string>> = {
   cancel: "Asked to stop:",
@@ -21,14 +44,17 @@ const PASSIVE: Readonly<Record<Name, string>> = {
   cancel: "be canceled",
   terminate: "be terminated, without cleanup",
   pause: "be paused",
-  resume: "be resumed",
+  resume: "be resumed if they are paused or parked",
   retry: "be continued at what failed",
 };
 
 export function actOn(name: Name): Action {
   return async (call) => {
     const id = call.word("id");
-    if (id === undefined) return actOnMatching(call, name, PASSIVE[name], (batch, options) => batch[name](options));
+    if (id === undefined)
+      return actOnMatching(call, { name, title: name, passive: PASSIVE[name] }, (batch, options) =>
+        batch[name](options),
+      );
     if (readFilter(call) !== undefined) throw new UsageError("An id and filters exclude each other: give one of them.");
     const hf = await call.open();
     const handle = hf.get(id);
@@ -38,10 +64,22 @@ export function actOn(name: Name): Action {
       call.out.record({ id, status, matched: 1, dryRun: true });
       return undefined;
     }
+    await refuseEnded(call, name, handle);
     await handle[name](whoOf(call));
     call.out.done(`${DONE[name]} ${call.out.paint.bold(id)}`, { id, action: name, status: await handle.status() });
     return undefined;
   };
+}
+
+/** The library takes both for runs that have ended, and changes nothing; a person or a script must not read that as done. */
+async function refuseEnded(call: Call, name: Name, handle: RunHandle): Promise<void> {
+  const wanted = ENDED_SO[name];
+  if (wanted === undefined) return;
+  const { id, endedAt, status } = await handle.describe();
+  if (endedAt === null || status === wanted) return;
+  const { HoldfastError } = await call.core();
+  const message = `Run "${id}" has ended: it is ${status.replace("_", " ")}. There is nothing to ${name}.`;
+  throw new HoldfastError("run_closed", message, { data: { id, status } });
 }
 
 export function whoOf(call: Call): OperatorOptions {
@@ -58,17 +96,24 @@ function userName(): string | undefined {
   }
 }
 
+/** What is done to many runs, and in which words. */
+export interface BulkAction {
+  readonly name: Name | "signal";
+  readonly title: string;
+  readonly passive: string;
+}
+
 export async function actOnMatching(
   call: Call,
-  action: string,
-  passive: string,
+  { name, title: action, passive }: BulkAction,
   carryOut: (batch: Batch, options: BatchOptions) => Promise<BatchResult>,
 ): Promise<undefined> {
-  const filter = readFilter(call) ?? (call.flag("all") ? {} : undefined);
-  if (filter === undefined)
+  const given = readFilter(call) ?? (call.flag("all") ? {} : undefined);
+  if (given === undefined)
     throw new UsageError(
       `Name a run, or say which with filters (--workflow, --status …), or --all. See: holdfast ${call.verb.path} --help`,
     );
+  const filter = { ...given, status: fitStatuses(name, given.status) };
   const hf = await call.open();
   const matched = await hf.count(filter);
   if (call.flag("dry-run")) {
@@ -83,6 +128,20 @@ export async function actOnMatching(
   const result = await runBatch(call, hf, filter, matched, carryOut);
   showBatch(call, action, result);
   return undefined;
+}
+
+/** Those that are asked for, as far as the action can do anything to them. */
+function fitStatuses(name: Name | "signal", asked: ListFilter["status"]): readonly RunStatus[] {
+  if (asked === undefined) return FIT[name];
+  const wanted = Array.isArray(asked) ? (asked as readonly RunStatus[]) : [asked as RunStatus];
+  // What is no status at all, the core refuses, with a list of those that there are.
+  const fit = wanted.filter(
+    (status) => FIT[name].includes(status) || !([...ENDED_STATUSES, "moved"] as readonly string[]).includes(status),
+  );
+  if (fit.length > 0 || wanted.length === 0) return fit;
+  const what =
+    name === "retry" ? "only failed runs can be retried" : `runs that have ended cannot be acted on by ${name}`;
+  throw new UsageError(`--status ${wanted.join(",")} leaves nothing to do: ${what}.`);
 }
 
 async function runBatch(
@@ -116,6 +175,11 @@ function showBatch(call: Call, action: string, result: BatchResult): void {
     skipped,
     skippedCount,
   });
+  showCodes(call, skipped);
+}
+
+/** Why some were left out, and how often. */
+export function showCodes(call: Call, skipped: readonly { readonly code: string }[]): void {
   const codes = new Map<string, number>();
   for (const { code } of skipped) codes.set(code, (codes.get(code) ?? 0) + 1);
   for (const [code, count] of codes) call.out.note(call.out.errorPaint.dim(`  ${code}: ${count}`));

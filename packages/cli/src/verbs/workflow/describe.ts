@@ -1,5 +1,6 @@
 import type { Client, ErrorView, EventView, RunDescription, StepView } from "holdfast";
 import type { Call } from "../../command/call.ts";
+import { OPEN_STATUSES } from "../../command/run-statuses.ts";
 import type { Action } from "../../command/verb.ts";
 import { shownJson } from "../../output/json-line.ts";
 import { statusColor } from "../../output/paint.ts";
@@ -9,7 +10,6 @@ import { fullTime, shortDuration, stamp } from "../../output/times.ts";
 import { harmless } from "../../output/width.ts";
 
 const WATCH_MS = 1_000;
-const OPEN = ["pending", "running", "sleeping", "waiting", "compensating", "parked"];
 
 export const describe: Action = async (call) => {
   const hf = await call.open();
@@ -123,7 +123,7 @@ export const steps: Action = async (call) => {
   return redrawEvery(call, WATCH_MS, async () => {
     const status = await hf.get(id).status();
     await showStepsOf(call, hf, id);
-    return OPEN.includes(status) ? undefined : 0;
+    return (OPEN_STATUSES as readonly string[]).includes(status) ? undefined : 0;
   });
 };
 

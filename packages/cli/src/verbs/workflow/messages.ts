@@ -21,9 +21,8 @@ export const signalRun: Action = async (call) => {
   }
   if (second !== undefined)
     throw new UsageError("An id and filters exclude each other. With filters, write only the name of the signal.");
-  return actOnMatching(call, `signal "${first}"`, "be sent the signal", (batch, options) =>
-    batch.signal(signal<unknown>(first), payload, options),
-  );
+  const action = { name: "signal", title: `signal "${first}"`, passive: "be sent the signal" } as const;
+  return actOnMatching(call, action, (batch, options) => batch.signal(signal<unknown>(first), payload, options));
 };
 
 export const queryRun: Action = async (call) => {

@@ -1,9 +1,9 @@
 import type { Client, RunHandle, StartOptions } from "holdfast";
 import type { Call } from "../../command/call.ts";
-import { given, readAttributes, readInput, readTime } from "../../command/values.ts";
+import { given, millisecondsOf, readAttributes, readInput, readTime } from "../../command/values.ts";
 import type { Action } from "../../command/verb.ts";
 import { EXIT } from "../../io/exit-code.ts";
-import { failureOf } from "../../io/failure.ts";
+import { failureOf, UsageError } from "../../io/failure.ts";
 import { shownJson } from "../../output/json-line.ts";
 import { harmless } from "../../output/width.ts";
 
@@ -13,6 +13,10 @@ const NOT_COMPLETED = ["run_failed", "run_canceled", "run_terminated", "run_time
 export const start: Action = async (call) => {
   const workflow = call.argument("workflow");
   const input = await readInput(call);
+  // Before the run is there: exit code 2 says that nothing was done.
+  const timeout = checkedTimeout(call);
+  if (timeout !== undefined && !call.flag("wait"))
+    throw new UsageError("--timeout is how long --wait waits. A limit of the run itself is --run-timeout.");
   const hf = await call.open({ create: "empty" });
   const handle = (await hf.start(workflow, input, startOptions(call))) as RunHandle;
   if (call.flag("wait")) return showResult(call, hf, handle);
@@ -35,15 +39,26 @@ function startOptions(call: Call): StartOptions {
   );
   const ifRunning = call.text("if-running") as StartOptions["ifRunning"];
   const ifClosed = call.text("if-closed") as StartOptions["ifClosed"];
-  const [priority, startAt, attributes] = [call.number("priority", -9), readTime(call, "at"), readAttributes(call)];
+  const [priority, startAt, attributes] = [
+    call.number("priority", -9),
+    readTime(call, "at", "ahead"),
+    readAttributes(call),
+  ];
   const options = { id, version, queue, key, delay, timeout, ifRunning, ifClosed, priority, startAt, attributes };
   return given(options) as StartOptions;
 }
 
 export const result: Action = async (call) => {
+  checkedTimeout(call);
   const hf = await call.open();
   return showResult(call, hf, hf.get(call.argument("id")));
 };
+
+function checkedTimeout(call: Call): string | undefined {
+  const timeout = call.text("timeout");
+  if (timeout !== undefined) millisecondsOf(timeout, "--timeout");
+  return timeout;
+}
 
 async function showResult(call: Call, hf: Client, handle: RunHandle): Promise<number> {
   const timeout = call.text("timeout");

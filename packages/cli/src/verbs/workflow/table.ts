@@ -102,7 +102,7 @@ export const WORKFLOW_VERBS: readonly Verb[] = [
       { name: "key", value: "key", about: "what the limits of the queue go by" },
       { name: "priority", value: "n", about: "from -9 to 9, larger is sooner" },
       { name: "delay", value: "duration", about: "begin after this time" },
-      { name: "at", value: "time", about: "begin at this time" },
+      { name: "at", value: "time", about: "begin at this time: 2026-03-01T12:00:00Z, or 2h for in two hours" },
       { name: "run-timeout", value: "duration", about: "the longest that the run may take" },
     ],
     examples: [

@@ -9,10 +9,23 @@ export function someKey(dice: Dice): { readonly key?: string } {
   return dice.chance(0.7) ? { key: dice.of("k", "k", "l", "m") } : {};
 }
 
-export function setQueueCall(_world: World, dice: Dice): Call {
+/** The revisions that the queues of a world were asked to have, the newest last. */
+const asked = new WeakMap<World, Map<string, string[]>>();
+
+/** Mostly with the revision that the queue has, and else as a copy of an earlier call, or with one that has come too late. */
+export function setQueueCall(world: World, dice: Dice): Call {
   const namespace = dice.of("default", "default", "default", "other");
+  const queue = dice.pick(QUEUES) as string;
   const limits = dice.chance(0.12) ? null : someLimits(dice);
-  return { method: "queues.set", params: { namespace, queue: dice.pick(QUEUES) as string, limits } };
+  const known = asked.get(world) ?? new Map<string, string[]>();
+  asked.set(world, known);
+  const revisions = known.get(`${namespace} ${queue}`) ?? [];
+  known.set(`${namespace} ${queue}`, revisions);
+  const some = dice.chance(0.8) ? revisions.at(-1) : dice.of<string | undefined>(undefined, ...revisions);
+  const next = revisions.length > 0 && dice.chance(0.1) ? (dice.pick(revisions) as string) : world.newRevision();
+  if (some === revisions.at(-1)) revisions.push(next);
+  const params = { namespace, queue, limits, revision: some ?? null, next };
+  return { method: "queues.setIfRevision", params };
 }
 
 function someLimits(dice: Dice): QueueLimits {

@@ -181,6 +181,21 @@ export const lines: Suite = {
       expect(await t.queues.claimed(worker)).toEqual([b]);
     },
 
+    "runs that were started together begin in the order of their starts, whatever their run ids": async (t) => {
+      await t.queues.set({ concurrency: 1 });
+      // Enough that they are not sorted in at once.
+      const ids = Array.from({ length: 3 * SORTED_MAX }, () => t.newRun().runId).reverse();
+      await t.startMany(ids.map((runId) => t.newRun({ runId })));
+      const worker = await t.worker();
+      const taken: string[] = [];
+      for (let i = 0; i < 5; i++) {
+        const [holder] = (await t.queues.claim(worker)) as [Holder];
+        taken.push(holder.runId);
+        await t.queues.end(holder);
+      }
+      expect(taken).toEqual(ids.slice(0, 5));
+    },
+
     "thousands that wait behind a full limit are passed by": async (t) => {
       await t.queues.set({ concurrency: 1 });
       const worker = await t.worker();

@@ -28,6 +28,27 @@ export const places: Suite = {
       expect(await t.run(c as string)).toMatchObject({ status: "running", waitingFor: [], epoch: 1 });
     },
 
+    "limits are set for the revision that the queue has, and a copy of the call that comes late changes nothing":
+      async (t) => {
+        const [a, b, c] = [t.newId(), t.newId(), t.newId()];
+        const set = (concurrency: number | null, revision: string | null, next: string) => {
+          const limits = concurrency === null ? null : { concurrency };
+          return t.store.queues.setIfRevision({ namespace: "default", queue: "default", limits, revision, next });
+        };
+        expect(await set(0, null, a)).toEqual({ outcome: "written" });
+        expect(await set(3, a, b)).toEqual({ outcome: "written" });
+        // Copies: of the last call, and of the one before.
+        expect(await set(3, a, b)).toEqual({ outcome: "written" });
+        expect(await set(0, null, a)).toEqual({ outcome: "moved", revision: b });
+        expect((await t.queues.read()).limits).toEqual({ concurrency: 3 });
+        // Also when there are no limits any more.
+        expect(await set(null, b, c)).toEqual({ outcome: "written" });
+        expect(await set(0, null, a)).toEqual({ outcome: "moved", revision: c });
+        expect(await set(3, a, b)).toEqual({ outcome: "moved", revision: c });
+        const runs = await t.queues.start(1);
+        expect(await t.queues.claimed(await t.worker())).toEqual(runs);
+      },
+
     "other queues and other namespaces are not limited": async (t) => {
       await t.queues.set({ concurrency: 0 });
       const worker = await t.worker();

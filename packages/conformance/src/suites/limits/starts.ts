@@ -42,6 +42,33 @@ export const limitedStarts: Suite = {
       expect(await bounded(t, t.newRun())).toEqual(["queue_full"]);
     },
 
+    "a debounced start of another version, in another queue, gives the run its own": async (t) => {
+      const first = await debounce(t, { version: "1", input: bytes("1") });
+      const second = await debounce(t, { version: "2", queue: "slow", priority: 3, input: bytes("2") });
+      expect(second).toMatchObject({
+        outcome: "returned",
+        run: { runId: first.run.runId, version: "2", queue: "slow" },
+      });
+      await t.advance(1_000);
+      const worker = await t.worker();
+      const old = await t.claim(worker, {
+        handlers: [{ workflow: "order", version: "1" }],
+        queues: ["default", "slow"],
+      });
+      expect(old.runs).toEqual([]);
+      const { runs } = await t.claim(worker, { handlers: [{ workflow: "order", version: "2" }], queues: ["slow"] });
+      expect(runs).toMatchObject([
+        { runId: first.run.runId, version: "2", queue: "slow", priority: 3, input: bytes("2") },
+      ]);
+    },
+
+    "delayed starts do not wait, and are not refused because a queue is nearly full": async (t) => {
+      await t.queues.set({ backlog: 2 });
+      const later = Array.from({ length: 5 }, () => t.newRun({ startDelayMs: 1_000 }));
+      const outcomes = await bounded(t, ...later, t.newRun(), t.newRun(), t.newRun());
+      expect(outcomes).toEqual([...Array<string>(7).fill("created"), "queue_full"]);
+    },
+
     "a debounced start is due after its time, and the next one for its key changes it": async (t) => {
       const first = await debounce(t, { input: bytes("1") });
       expect(first).toMatchObject({ outcome: "created", run: { availableAt: t.now + 1_000, status: "pending" } });

@@ -152,7 +152,7 @@ export async function importRuns(core: ClientCore, options: ImportOptions): Prom
     if (end !== read) throw new Fault(`says that there are ${end} runs, but there are ${read}`);
   } catch (error) {
     if (error instanceof SourceFailed) throw fileFailed("import", options.from, "read", error.cause);
-    throw invalidExport(error, line);
+    throw invalidExport(error, line, count.runs);
   }
   return count.result;
 }
@@ -168,7 +168,8 @@ async function importRun(core: ClientCore, image: RunImage, count: TransferCount
   else count.skip(image.run, outcome === "exists" ? "run_exists" : outcome);
 }
 
-function invalidExport(error: unknown, line: number): unknown {
+/** `runs`: how many this call has stored before. */
+function invalidExport(error: unknown, line: number, runs: number): unknown {
   const fault =
     error instanceof LineTooLong
       ? `is longer than ${LINE_BYTES_MAX} bytes`
@@ -176,5 +177,5 @@ function invalidExport(error: unknown, line: number): unknown {
         ? error.message
         : undefined;
   if (fault === undefined) return error;
-  return new HoldfastError("invalid_export", `import: line ${line} ${fault}.`, { data: { line } });
+  return new HoldfastError("invalid_export", `import: line ${line} ${fault}.`, { data: { line, runs } });
 }

@@ -155,7 +155,8 @@ class Move {
 
   async #finish(departure: Departure): Promise<void> {
     const read = await readRun(this.#core, departure.runId);
-    if (!read) return;
+    // Another mover has finished it since, and the run may have come back: then it is not the one that has left.
+    if (read?.run.status !== "moved" || read.run.epoch !== departure.epoch) return;
     if (departure.target === this.#place) await this.#deliver(imageOf(read, departure.rest, this.#target.namespace));
     else this.count.skip(read.run, "moving_elsewhere");
   }

@@ -19,7 +19,13 @@ export async function readRun(core: ClientCore, runId: string): Promise<ReadRun 
   const { namespace } = core;
   const [run] = await core.call((store) => store.runs.read({ runs: [{ namespace, runId }] }));
   if (run?.runId !== runId) return undefined;
-  const events = await core.readHistory(run);
+  const events = await core.readHistory(run).catch(async (error: unknown) => {
+    // It has ended since the row was read, or left, and was deleted.
+    const [still] = await core.call((store) => store.runs.read({ runs: [{ namespace, runId }] }));
+    if (still?.runId === runId) throw error;
+    return undefined;
+  });
+  if (!events) return undefined;
   const messages = await core.call((store) => store.inbox.read({ runs: [{ namespace, runId, after: 0 }] }));
   return { run, events, messages };
 }

@@ -13,7 +13,7 @@ import { TakenByMessages } from "./taken-by-messages.ts";
 
 export interface SlotsParams {
   readonly ports: PortsBundle;
-  readonly concurrency: number;
+  readonly concurrency: () => number;
   readonly registry: WorkflowRegistry;
   readonly held: HeldRuns;
   readonly lease: Lease;
@@ -47,7 +47,7 @@ export class Slots {
 
   get free(): number {
     const { solo, concurrency, held } = this.#params;
-    return solo.exclusive ? 0 : concurrency - held.count - this.#reservedSlots;
+    return solo.exclusive ? 0 : concurrency() - held.count - this.#reservedSlots;
   }
 
   get allFree(): boolean {

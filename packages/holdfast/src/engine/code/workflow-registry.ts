@@ -5,6 +5,8 @@ import { shouldRetry } from "../../errors/retry-rule.ts";
 import { invalidValue, validateWith } from "../../errors/standard-schema.ts";
 import { mayTryAgain, tryAgainInMs } from "../../model/retry-policy.ts";
 import type { Environment } from "../../ports/environment.ts";
+import { GuestMachine } from "../../replay/guests/guest-machine.ts";
+import type { GuestHost } from "../../replay/guests/guest-run.ts";
 import type { Machine, MachineParams } from "../../replay/machine.ts";
 import type { RunCode, WorkflowBody } from "../../replay/run-code.ts";
 import { RunMachine } from "../../replay/run-machine.ts";
@@ -16,8 +18,12 @@ export class WorkflowRegistry {
   /** By name, then by version. */
   readonly #codes = new Map<string, Map<string, WorkflowCode>>();
 
+  /** Who brings the guests that execute its runs; undefined if its code is here. */
+  readonly guests: GuestHost | undefined;
+
   constructor(workflows: readonly AnyWorkflow[], environment: Environment | undefined, codec = "") {
     this.all = [...new Set(workflows)];
+    this.guests = this.all.find(({ guests }) => guests)?.guests;
     for (const definition of this.all) {
       const versions = this.#codes.get(definition.name) ?? new Map<string, WorkflowCode>();
       if (versions.has(definition.version)) {
@@ -68,9 +74,10 @@ function codeOf(definition: AnyWorkflow, environment: Environment | undefined, c
         mayTryAgain(retry, { attempt }, () => shouldRetry(retryIf, error, { kind: classifyError(error).kind, attempt }))
     : undefined;
   const code: RunCode = { body, onBug, retryRun, offering: definition };
+  const { guests } = definition;
   return {
     definedAt: definition.definedAt,
-    machine: (params) => new RunMachine(params, code),
+    machine: (params) => (guests ? new GuestMachine(params, guests) : new RunMachine(params, code)),
     identity: codeIdentity(definition, environment, codec),
     retryDelayMs: (error, attempt, random) => {
       const { retryAfterMs } = classifyError(error);

@@ -43,6 +43,8 @@ export class RunCommits {
   #durableConsumed: number;
   #inFlight: RunCommit | undefined;
   #eventsThisHold = 0;
+  /** A commit of this hold has changed the row: nothing is left in it that progress clears, and it says that the code has begun. */
+  #rowTold = false;
 
   constructor({ commit, eventCount, consumed }: Run) {
     this.#commit = commit;
@@ -74,6 +76,7 @@ export class RunCommits {
 
   beginHold(): void {
     this.#eventsThisHold = 0;
+    this.#rowTold = false;
   }
 
   /** Takes what the machine has to write; undefined if nothing. */
@@ -93,6 +96,12 @@ export class RunCommits {
     // A machine that is still to repeat what is put back does not know its tasks yet.
     const mayHave = machine.hasTasks || machine.hasCalls || machine.locks.any || machine.replaying;
     const gathered = mayHave ? outside.gather(events, transition, queue.takeResults(consumed)) : NOTHING;
+    const mayReply = machine.hasHandlers || machine.replaying || queue.hasRefused;
+    const replies = mayReply ? repliesOf(events, queue.takeRefused(consumed)) : NONE;
+    const plain = replies.length === 0 && gathered.locks.length === 0 && gathered.unlocks.length === 0;
+    const clearDeadline = machine.cancelCause !== undefined || machine.compensating;
+    const changesRow = !this.#rowTold || consumed !== this.#durableConsumed || attributes !== null || clearDeadline;
+    const appends = events.length > 0 && transition.type === "hold" && !changesRow && plain && isNothing(gathered);
     const commit: RunCommit = {
       namespace: run.namespace,
       runId: run.runId,
@@ -101,19 +110,17 @@ export class RunCommits {
       epoch: run.epoch,
       commit: this.#commit,
       events,
+      eventCount: events.at(-1)?.seq ?? this.#durableSeq,
       consumed,
       attributes,
-      clearDeadline: machine.cancelCause !== undefined || machine.compensating,
+      clearDeadline,
       tasks: gathered.tasks,
       settled: gathered.settled,
       dropTasks: gathered.dropTasks,
       results: gathered.results,
       closes: gathered.closes,
-      transition,
+      transition: appends ? APPEND : transition,
     };
-    const mayReply = machine.hasHandlers || machine.replaying || queue.hasRefused;
-    const replies = mayReply ? repliesOf(events, queue.takeRefused(consumed)) : NONE;
-    const plain = replies.length === 0 && gathered.locks.length === 0 && gathered.unlocks.length === 0;
     this.#inFlight = plain ? commit : withMore(commit, replies, gathered);
     this.#eventsThisHold += events.length;
     return this.#inFlight;
@@ -126,9 +133,10 @@ export class RunCommits {
     return flight;
   }
 
-  written({ events, consumed }: RunCommit): void {
-    this.#commit += 1;
-    this.#durableSeq = events.at(-1)?.seq ?? this.#durableSeq;
+  written({ events, eventCount, consumed, transition }: RunCommit): void {
+    if (transition.type !== "append") this.#commit += 1;
+    if (events.length > 0) this.#rowTold = true;
+    this.#durableSeq = eventCount;
     this.#durableConsumed = consumed;
   }
 
@@ -136,6 +144,13 @@ export class RunCommits {
   unwritten(machine: Machine): readonly HistoryEvent[] {
     return [...(this.#inFlight?.events ?? NONE), ...machine.fresh];
   }
+}
+
+const APPEND: Transition = { type: "append" };
+
+/** A run that is compensating has no deadline any more, so its commits are no appends, and none changes the status. */
+function isNothing({ tasks, settled, dropTasks, results, closes }: GatheredWork): boolean {
+  return !dropTasks && tasks.length + settled.length + results.length + closes.length === 0;
 }
 
 /** What few commits have. */

@@ -82,7 +82,7 @@ export interface ExecutorHost {
  * What the machine of a run on this worker is made of. A machine without a driver only locates where the code asks for ops.
  */
 export function machineParams(
-  { codec, log, record, opsMax, failForgotten, name: worker }: ExecutorHost,
+  { codec, log, record, opsMax, failForgotten, name: worker, storeTime }: ExecutorHost,
   run: Run,
   history: readonly HistoryEvent[],
   begun: boolean,
@@ -90,7 +90,21 @@ export function machineParams(
 ): MachineParams {
   const looks = driver === undefined;
   const quietly = looks ? silentLogger : log;
-  return { run, codec, log: quietly, record, history, begun, opsMax, failForgotten, locate: looks, driver, worker };
+  const now = (): number => storeTime.now();
+  return {
+    run,
+    codec,
+    log: quietly,
+    record,
+    history,
+    begun,
+    opsMax,
+    failForgotten,
+    locate: looks,
+    driver,
+    worker,
+    now,
+  };
 }
 
 type Parts = Pick<

@@ -45,7 +45,14 @@ export function nextTransition(
   if (steps.running > 0 || steps.hasClosing() || outside.holding()) return hold;
   // Released so that other runs get their turn, but not between the record of an attempt's start and the attempt.
   if (steps.hasStartable()) return self.yielding() && !steps.hasPrepared() ? { type: "release" } : hold;
-  return suspension(machine, nextDueAt(machine, run, { steps, outside }, 0));
+  if (machine.attended) return hold;
+  // Nobody works on it, and nothing of it is due at a later time: whoever comes next may have it at once.
+  const idle = machine.attended === false && nextDueAt(machine, withoutDeadline(run), { steps, outside }, 0) === null;
+  return idle ? { type: "release" } : suspension(machine, nextDueAt(machine, run, { steps, outside }, 0));
+}
+
+function withoutDeadline(run: Run): Run {
+  return { ...run, deadlineAt: null };
 }
 
 const NOTHING_DELAYED = { steps: { idle: NONE }, outside: { lost: NONE } };

@@ -13,6 +13,7 @@
  *      code was waiting for (a look, looks.ts), the turns from that look on are taken back and repeated after it (rewind.ts).
  */
 import { HoldfastError, isHoldfastError } from "../../errors/holdfast-error.ts";
+import { keepsHolding } from "../../model/decisions/commit.ts";
 import type { HistoryEvent } from "../../model/event.ts";
 import type { LiveRun } from "../../model/live-run.ts";
 import type { Message } from "../../model/message.ts";
@@ -286,7 +287,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     const commit = this.#commits.take(this.#run, machine, this.#queue, this.#transition(), this.#outside);
     // The run was to be suspended when this was requested, but something has become due since and must start here.
     if (!commit) this.poke();
-    else if (commit.transition.type !== "hold") this.#phase.beginLeaving();
+    else if (!keepsHolding(commit.transition)) this.#phase.beginLeaving();
     return commit;
   }
 
@@ -325,7 +326,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
       if (flight.replies) this.#host.replied(flight, this.#machine);
       if (attributes) this.#run = { ...this.#run, attributes };
       if (events.length > 0) this.#host.progressed(this);
-      if (transition.type !== "hold" && !outcome.held) return this.#leave(transition);
+      if (!keepsHolding(transition) && !outcome.held) return this.#leave(transition);
       this.#end?.kept();
     }
     this.#phase.stay();
@@ -377,8 +378,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     this.#wake?.cancel();
     this.#outside.leave();
     if (transition.type === "suspend" || transition.type === "release") {
-      // An error of the code that occurred while this was in flight is handled when the run wakes. A run that is retried as
-      // a whole starts over from its history.
+      // An error of the code since this was sent is handled when the run wakes. A run that is retried starts over from its history.
       const { violation, spoiled } = this.#machine;
       if (this.#end?.retry || spoiled || (!violation && this.#phase.parkedWith)) this.#phase.leave();
       else this.#phase.suspend();

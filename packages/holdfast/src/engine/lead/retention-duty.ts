@@ -5,6 +5,9 @@
  * A batch locks the runs that it deletes, and nothing that is open. After each batch it rests for many times as long as the batch took,
  * so that a purge of millions costs the others a small part of the store's time. A round that takes long is
  * ended and begun again: rules that have changed count from then on, and nothing is lost, because what is deleted is gone.
+ *
+ * That pace does not do for a store in which more ends than that, for hours. So after a round that has not come to its end it looks at
+ * how many runs have ended in the last hour, and rests less, as far as it must to delete more than those.
  */
 import { EarliestTimer } from "../../calls/earliest-timer.ts";
 import { isTransient } from "../../calls/store-retry.ts";
@@ -26,6 +29,10 @@ const RUNS_PER_BATCH = 250;
 const REST_FACTOR = 20;
 const REST_MS_MIN = 20;
 const REST_MS_MAX = 1_000;
+/** The least if it would fall behind otherwise; how far it looks back for that, and how much faster than runs end it is then. */
+const REST_FACTOR_MIN = 2;
+const LOOKED_BACK_MS = 60 * 60 * 1000;
+const FASTER = 1.5;
 
 export interface RetentionDutyParams {
   readonly clock: Clock;
@@ -46,6 +53,8 @@ interface Round {
   /** By the store's clock. */
   readonly now: number;
   readonly endsAt: number;
+  /** How many are to be deleted per second, at least; 0: at its usual pace. */
+  readonly perSecond: number;
   /** In which order they have their turns. */
   stretches: readonly Stretch[];
   purged: number;
@@ -57,6 +66,8 @@ export class RetentionDuty {
   #running = false;
   #wanted = false;
   #busy = false;
+  /** The last round has not come to its end. */
+  #behind = false;
   #round: Round | undefined;
 
   constructor(params: RetentionDutyParams) {
@@ -124,18 +135,33 @@ export class RetentionDuty {
     if (purged > 0) this.#params.telemetry?.count("runs_purged", purged, {});
     round.stretches = more && last ? [...others, { ...stretch, after: last }] : others;
     if (purged === 0) return 0;
-    return Math.min(REST_MS_MAX, Math.max(REST_MS_MIN, REST_FACTOR * (clock.monotonic() - sentAt)));
+    const tookMs = clock.monotonic() - sentAt;
+    const usualMs = Math.min(REST_MS_MAX, Math.max(REST_MS_MIN, REST_FACTOR * tookMs));
+    if (round.perSecond === 0) return usualMs;
+    const neededMs = (1_000 * purged) / round.perSecond - tookMs;
+    return Math.min(usualMs, Math.max(REST_MS_MIN, REST_FACTOR_MIN * tookMs, neededMs));
+  }
+
+  /** Runs of these namespaces that ended in the last hour, on average. */
+  async #endedPerSecond(rules: readonly NamespaceRetention[], now: number): Promise<number> {
+    let ended = 0;
+    const when = { from: now - LOOKED_BACK_MS, to: now, grainMs: LOOKED_BACK_MS };
+    for (const { namespace } of rules)
+      for (const row of await this.#params.store.workers.readRates({ namespace, ...when })) ended += row.ended;
+    return (1_000 * ended) / LOOKED_BACK_MS;
   }
 
   async #begin(): Promise<Round> {
     const { clock, store } = this.#params;
     const [{ now }, rules] = await Promise.all([store.readClock(), store.retention.list({})]);
     if (rules.length === 0) this.#wanted = false;
-    return { now, endsAt: clock.monotonic() + ROUND_MS, stretches: rules.flatMap(stretchesOf), purged: 0 };
+    const perSecond = this.#behind ? FASTER * (await this.#endedPerSecond(rules, now)) : 0;
+    return { now, endsAt: clock.monotonic() + ROUND_MS, perSecond, stretches: rules.flatMap(stretchesOf), purged: 0 };
   }
 
   #end({ purged, stretches }: Round): number {
     this.#round = undefined;
+    this.#behind = stretches.length > 0;
     const outcome = stretches.length > 0 ? "unfinished" : "finished";
     this.#params.telemetry?.count("retention_rounds", 1, { outcome });
     if (purged > 0) this.#params.log.info({ purged }, "runs were deleted that ended longer ago than they are kept");

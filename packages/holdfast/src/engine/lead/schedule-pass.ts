@@ -10,7 +10,8 @@
  *      run, nor is it stopped. The store writes nothing if an id is taken, and the times are judged again.
  *  S4. A run that is to make way for a buffered time is stopped after the time is buffered, and again by later passes until it
  *      has ended: stopping it is idempotent. If the time was not buffered after all, because somebody has changed the schedule or
- *      deleted it, the run is left alone; and so it is if another run has the id of the time, which could not be started then.
+ *      deleted it, the run is left alone; and so it is if another run has the id of the time, which could not be started then. An id that is
+ *      taken after that was looked up is as one that is taken after the run was stopped.
  *  S5. A schedule that cannot be fired keeps no other from being fired.
  */
 import { dueTimes, putOf, takenTimes } from "../../calls/scheduled-runs.ts";
@@ -30,7 +31,7 @@ import type { Telemetry } from "../../ports/telemetry.ts";
 import { startLabels } from "../../report/telemetry-labels.ts";
 
 /** How many schedules one call reads, and how many starts one call writes. */
-export const SCHEDULES_PER_CALL_MAX = 250;
+export const SCHEDULES_PER_CALL_MAX = 500;
 const STARTS_PER_CALL_MAX = 500;
 
 export interface SchedulePassParams {
@@ -235,25 +236,32 @@ async function writeFailed(params: SchedulePassParams, turn: Turn, error: Holdfa
 async function stopOthers(params: SchedulePassParams, schedules: readonly Schedule[], now: number): Promise<number> {
   const { store, limits = DEFAULT_LIMITS, onOwing } = params;
   const stopping = schedules.filter((schedule) => stopPolicy(schedule) !== undefined);
-  const inTheWay = await startable(params, await owned(store, stopping), now);
+  const runIds = await ownRuns(store, stopping);
+  const own = stopping.filter((schedule) => runIds.has(schedule));
+  const inTheWay = await startable(params, own, now);
+  const runOf = (schedule: Schedule) => ({
+    namespace: schedule.namespace,
+    runId: runIds.get(schedule) as string,
+  });
   const canceled = inTheWay.filter((schedule) => stopPolicy(schedule) === "cancel-other");
   if (canceled.length > 0) {
-    const messages = canceled.map(({ namespace, id, state }) => ({
-      to: { namespace, id: state.openId as string },
+    const messages = canceled.map((schedule) => ({
+      to: runOf(schedule),
       kind: "cancel" as const,
-      messageId: sentMessageId(`schedule ${id}`, String(state.openId)),
-      ...messageFrom({ by: `schedule ${id}`, reason: "the next time of the schedule has come" }),
+      messageId: sentMessageId(`schedule ${schedule.id}`, String(schedule.state.openId)),
+      ...messageFrom({ by: `schedule ${schedule.id}`, reason: "the next time of the schedule has come" }),
     }));
     await store.inbox.deliver({ messages, inboxMax: limits.inboxMax });
   }
   const terminated = inTheWay.filter((schedule) => stopPolicy(schedule) === "terminate-other");
   let ended = 0;
-  for (const { namespace, id, state } of terminated) {
+  for (const schedule of terminated) {
+    const { namespace, id } = schedule;
     const reason = "the next time of the schedule has come";
     const error = toErrorRecord(
       new HoldfastError("run_terminated", reason, { data: { reason, by: `schedule ${id}` } }),
     );
-    const runs = [{ namespace, id: state.openId as string }];
+    const runs = [runOf(schedule)];
     for (const { outcome, runId, owes } of await store.runs.terminate({ runs, error })) {
       if (outcome === "terminated") ended += 1;
       if (owes && runId !== null) onOwing({ namespace, runId });
@@ -262,12 +270,20 @@ async function stopOthers(params: SchedulePassParams, schedules: readonly Schedu
   return ended;
 }
 
-/** Those whose open run is their own: somebody else may have started another one under its id when it had ended (S3). */
-async function owned(store: Store, schedules: readonly Schedule[]): Promise<readonly Schedule[]> {
-  if (schedules.length === 0) return [];
+/**
+ * The run ids of open runs that are the schedules' own: somebody else may have started another one under that id when it had ended, or does
+ * so now (S3). So a run is stopped by its run id.
+ */
+async function ownRuns(store: Store, schedules: readonly Schedule[]): Promise<ReadonlyMap<Schedule, string>> {
+  if (schedules.length === 0) return new Map();
   const runs = schedules.map(({ namespace, state }) => ({ namespace, id: state.openId as string }));
   const found = await store.runs.read({ runs });
-  return schedules.filter(({ id }, i) => scheduleOf(found[i]?.attributes ?? {})?.schedule === id);
+  return new Map(
+    schedules.flatMap((schedule, i): [Schedule, string][] => {
+      const run = found[i];
+      return run && scheduleOf(run.attributes)?.schedule === schedule.id ? [[schedule, run.runId]] : [];
+    }),
+  );
 }
 
 /** Those whose buffered times can be started. If others have their ids, that is noted, and nothing is stopped for them (S4). */

@@ -371,8 +371,8 @@ export class StepBoard implements AttemptOwner {
 }
 
 function isDue(op: DrivenOp, { storeTime }: Pick<ExecutorHost, "storeTime">): boolean {
-  const retryAt = op.step?.retryAt;
-  return retryAt === undefined || retryAt <= storeTime.now();
+  const { retryAt, withheld } = op.step as StepWork;
+  return !withheld && (retryAt === undefined || retryAt <= storeTime.now());
 }
 
 function startedDraft(op: DrivenOp, attempt: number, ms = 0): EventDraft {

@@ -2,7 +2,7 @@
  * What the watchdog does about a finding.
  *
  * Invariants
- *  W1. An action is for the run, or the attempt, as it was found: restarts are fenced by epoch and commit number, cancels by the epoch, the
+ *  W1. An action is for the run, or the attempt, as it was found: restarts are fenced by epoch, commit number and number of events, cancels by the epoch, the
  *      ends of attempts by theirs. What has moved since is left alone. So two watchdogs at once do no more than one.
  *  W2. Every action on a run is in its history, with who and why: before it has an effect, or in the same transaction.
  *  W3. A rule on trial (`dryRun`) calls nothing that writes.
@@ -68,13 +68,13 @@ export class Actions {
     return outcomeOf(outcomes[0]?.outcome);
   }
 
-  async #restart({ runId, epoch, commit }: FoundRun, reason: string): Promise<ActionOutcome> {
+  async #restart({ runId, epoch, commit, eventCount }: FoundRun, reason: string): Promise<ActionOutcome> {
     const { store, namespace } = this.#params;
     const before = this.#restarted.get(runId);
     const times = before?.commit === commit ? before.times : 0;
     if (times >= RESTARTS_MAX) return "given_up";
     const event = { type: "run_restarted", op: null, meta: { by: WATCHDOG, reason } } as const;
-    const { outcome } = await store.runs.restartIfHeld({ namespace, runId, epoch, commit, event });
+    const { outcome } = await store.runs.restartIfHeld({ namespace, runId, epoch, commit, eventCount, event });
     if (outcome === "busy") return "failed";
     if (outcome !== "restarted") return "moved";
     this.#restarted.delete(runId);

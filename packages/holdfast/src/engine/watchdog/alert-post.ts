@@ -1,7 +1,7 @@
 /**
  * Posts alerts to a webhook, one after the other, beside everything else: a webhook that hangs delays other alerts, and nothing but those.
- * An alert whose post fails is posted again, a few times; what stays unsent when the worker stops is found, and alerted, by whoever
- * takes the watch over. So a receiver may get an alert more than once.
+ * An alert whose post fails is posted again, a few times; what stays unsent when the worker stops is logged, and found and alerted again
+ * by whoever takes the watch over, if anybody does. So a receiver may get an alert more than once.
  */
 import { createHmac } from "node:crypto";
 import { shownUrl } from "../../errors/shown-url.ts";
@@ -48,8 +48,15 @@ export class AlertPost {
     if (!this.#posting) void this.#postAll();
   }
 
+  /** What waits is not sent any more. */
   stop(): void {
-    this.#waiting.length = 0;
+    for (const { text, state } of this.#waiting.splice(0)) {
+      this.#params.log.warn(
+        { webhook: shownUrl(this.#webhook.url), alert: text, state },
+        "an alert was not sent: the worker stops",
+      );
+      this.#count("dropped");
+    }
     this.#stop?.abort();
   }
 
@@ -106,7 +113,7 @@ export class AlertPost {
         return { text: `it redirects (${status}), which is not followed`, final: true };
       return { text: `it answered ${status}`, final: status < 500 && status !== 408 && status !== 429 };
     } catch (error) {
-      return { text: error instanceof Error ? error.message : String(error), final: false };
+      return { text: textOf(error), final: false };
     } finally {
       timer.cancel();
       stop.removeEventListener("abort", cut);
@@ -126,6 +133,17 @@ export class AlertPost {
   #count(outcome: string): void {
     this.#params.telemetry?.count("alerts", 1, { outcome });
   }
+}
+
+/** With its cause: "fetch failed" alone does not say why. */
+function textOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { cause } = error;
+  if (!(cause instanceof Error)) return error.message;
+  // Several addresses were tried: each has an error of its own.
+  const inner = cause instanceof AggregateError && cause.message === "" ? cause.errors[0] : cause;
+  const why = inner instanceof Error ? inner.message : String(inner);
+  return why === "" || error.message.includes(why) ? error.message : `${error.message}: ${why}`;
 }
 
 function passive(timer: Timer): Timer {

@@ -8,6 +8,8 @@ export interface KnownFinding {
   /** The same for as long as it stays wrong. */
   readonly id: string;
   finding: Finding;
+  /** When it was last found. */
+  foundAt: number;
   /** When it was last told; undefined: never. */
   toldAt: number | undefined;
   /** Whether the action of its rule was carried out. */
@@ -23,21 +25,35 @@ export class KnownFindings {
     this.#newId = newId;
   }
 
-  /** Takes in what the rule finds now; returns what it has found before, and finds no longer. */
-  update(findings: readonly Finding[]): {
-    readonly firing: readonly KnownFinding[];
-    readonly resolved: readonly KnownFinding[];
-  } {
+  /**
+   * Takes in what the rule finds now; returns what it has found before, and finds no longer. What comes and goes by its nature has come
+   * right only when it has not been found for `lingerMs`.
+   */
+  update(
+    findings: readonly Finding[],
+    now: number,
+    lingerMs = 0,
+  ): { readonly firing: readonly KnownFinding[]; readonly resolved: readonly KnownFinding[] } {
     const before = this.#known;
-    this.#known = new Map(
-      findings.map((finding) => {
-        const known = before.get(finding.key) ?? { id: this.#newId(), finding, toldAt: undefined, acted: false };
-        known.finding = finding;
-        return [finding.key, known];
-      }),
-    );
-    const resolved = [...before].filter(([key]) => !this.#known.has(key)).map(([, known]) => known);
-    return { firing: [...this.#known.values()], resolved };
+    const firing = findings.map((finding): KnownFinding => {
+      const known = before.get(finding.key);
+      return { id: known?.id ?? this.#newId(), toldAt: undefined, acted: false, ...known, finding, foundAt: now };
+    });
+    this.#known = new Map(firing.map((known) => [known.finding.key, known]));
+    const missing = [...before].filter(([key]) => !this.#known.has(key));
+    const resolved: KnownFinding[] = [];
+    for (const [key, known] of missing) {
+      if (now - known.foundAt < lingerMs) this.#known.set(key, known);
+      else resolved.push(known);
+    }
+    return { firing, resolved };
+  }
+
+  /** Takes it out; undefined if it is not known. */
+  drop(key: string): KnownFinding | undefined {
+    const known = this.#known.get(key);
+    this.#known.delete(key);
+    return known;
   }
 
   clear(): void {

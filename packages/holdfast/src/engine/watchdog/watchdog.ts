@@ -5,13 +5,17 @@
  *
  * What is found is told once, again after an hour, and once more when it has come right. All of that is kept in memory: whoever takes the
  * watch over tells it again.
+ *
+ * A store that does not answer cannot say who keeps watch, and whoever kept it may be gone with the store. So the next in line tell it, too,
+ * each of them later than the one before.
  */
+import { writeFaultOf } from "../../calls/answering-store.ts";
 import { EarliestTimer } from "../../calls/earliest-timer.ts";
 import type { PortsBundle } from "../../calls/ports-bundle.ts";
 import { isTransient } from "../../calls/store-retry.ts";
 import type { StoreTime } from "../../calls/store-time.ts";
 import { toErrorRecord } from "../../errors/error-record.ts";
-import { DEAD_WORKER_MS, guardOf } from "../../model/decisions/watchdog.ts";
+import { DEAD_WORKER_MS, guardsOf } from "../../model/decisions/watchdog.ts";
 import { formatDuration } from "../../model/duration.ts";
 import type { Detector, Finding } from "../../model/finding.ts";
 import { uuidV7 } from "../../model/ids.ts";
@@ -34,6 +38,10 @@ import type { Alert, ResolvedRule, ResolvedWatchdog } from "./watchdog-options.t
 
 /** From when it may look to its first look, if that is sooner than the next one. */
 const FIRST_MS = 5_000;
+/** So many workers tell that the store is away: who keeps watch, and the next in line. */
+export const OUTAGE_TELLERS = 3;
+/** The key of that finding. */
+const AWAY = "away";
 
 export interface WatchdogParams {
   readonly ports: PortsBundle;
@@ -62,8 +70,8 @@ export class Watchdog {
   #running = false;
   #leading = false;
   #looking = false;
-  /** It kept watch when it looked last. */
-  #watching = false;
+  /** When it looked last: 0 if it kept watch, 1 if it was the next in line, and so on; undefined if it was not in line. */
+  #place: number | undefined;
   /** Since when the store has not answered, by the monotonic clock. */
   #outageSince: number | undefined;
 
@@ -101,6 +109,7 @@ export class Watchdog {
     this.#running = false;
     this.#timer.cancel();
     this.#post?.stop();
+    this.#place = undefined;
     this.#forget();
   }
 
@@ -128,8 +137,9 @@ export class Watchdog {
       this.#outageSince = undefined;
     } catch (error) {
       this.#outageSince ??= sentAt;
-      if (!isTransient(error)) ports.log.error({ error: String(error) }, "the watchdog could not look; trying again");
-      if (this.#watching && this.#running) await this.#tellOutage(String(error));
+      if (!isTransient(error) && !(error instanceof NotWritten))
+        ports.log.error({ error: String(error) }, "the watchdog could not look; trying again");
+      if (this.#running) await this.#tellOutage(error);
     }
     this.#looking = false;
     this.#expect(options.everyMs);
@@ -140,13 +150,16 @@ export class Watchdog {
     const { store } = ports;
     const { now } = await store.readClock();
     storeTime.observe(now, sentAt);
+    const fault = writeFaultOf(store);
+    // Its own heartbeat is not written either: soon nobody would keep watch.
+    if (fault !== undefined) throw new NotWritten(fault);
     const workers = await store.workers.list({ namespace, goneSince: now - this.#lookedBackMs });
     if (!this.#running) return;
-    const guard = guardOf(workers, now);
-    this.#watching = this.#params.options.standard
-      ? guard === undefined && this.#leading
-      : guard === this.#params.workerId();
-    if (!this.#watching) return this.#forget();
+    this.#place = this.#placeAmong(guardsOf(workers, now));
+    if (this.#place !== 0) {
+      this.#tellReturn(now);
+      return this.#forget();
+    }
     const sight = new Sight({ store, namespace, sightings: this.#sightings, circlesOf }, workers, now);
     for (const watched of this.#rules) {
       const found = await watched.detect(sight, watched.rule);
@@ -155,28 +168,44 @@ export class Watchdog {
     }
   }
 
+  #placeAmong(guards: readonly string[]): number | undefined {
+    if (this.#params.options.standard) return guards.length === 0 && this.#leading ? 0 : undefined;
+    const place = guards.indexOf(this.#params.workerId());
+    return place === -1 ? undefined : place;
+  }
+
   /** Another worker keeps watch: what this one knows is old when it takes over again. */
   #forget(): void {
-    this.#watching = false;
     this.#sightings.clear();
     for (const { known } of this.#rules) known.clear();
   }
 
   /** Nothing can be read, so only rules about the store have anything to say. */
-  async #tellOutage(error: string): Promise<void> {
-    const { ports } = this.#params;
-    const { clock } = ports;
+  async #tellOutage(error: unknown): Promise<void> {
+    const { clock } = this.#params.ports;
+    const place = this.#place ?? OUTAGE_TELLERS;
+    if (place >= OUTAGE_TELLERS) return;
     const silentMs = clock.monotonic() - (this.#outageSince as number);
     const now = clock.now();
     for (const watched of this.#rules) {
-      if (watched.rule.detect !== "store" || silentMs < (watched.rule.afterMs as number)) continue;
-      const text = `The store has not answered for ${formatDuration(Math.round(silentMs / 1_000) * 1_000)}: ${error}`;
-      await this.#take(watched, [{ detect: "store", key: "away", text, since: now - silentMs }], now);
+      if (watched.rule.detect !== "store" || silentMs < (place + 1) * (watched.rule.afterMs as number)) continue;
+      const silent = formatDuration(Math.round(silentMs / 1_000) * 1_000);
+      const what = error instanceof NotWritten ? "can be read, but not written," : "has not answered";
+      const text = `The store ${what} for ${silent}: ${error instanceof Error ? error.message : error}`;
+      await this.#take(watched, [{ detect: "store", key: AWAY, text, since: now - silentMs }], now);
+    }
+  }
+
+  /** Whoever keeps watch finds it by itself; one of those in line has nothing else to tell. */
+  #tellReturn(now: number): void {
+    for (const { rule, known } of this.#rules) {
+      const away = known.drop(AWAY);
+      if (away) this.#resolve(rule, away, now);
     }
   }
 
   async #take({ rule, known }: Watched, found: readonly Finding[], now: number): Promise<void> {
-    const { firing, resolved } = known.update(found);
+    const { firing, resolved } = known.update(found, now, rule.detect === "crash_loop" ? (rule.afterMs as number) : 0);
     for (const one of firing) {
       const isNew = one.toldAt === undefined;
       if (isNew) this.#count("watchdog_findings", { detector: rule.detect, action: rule.action });
@@ -258,6 +287,9 @@ export class Watchdog {
     this.#params.ports.telemetry?.count(metric, 1, labels);
   }
 }
+
+/** The store answers, and takes nothing. */
+class NotWritten extends Error {}
 
 /** Whoever is to be told hears of it before another rule has put an end to it. */
 function tellFirst(rules: readonly ResolvedRule[]): readonly ResolvedRule[] {

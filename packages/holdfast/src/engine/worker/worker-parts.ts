@@ -8,6 +8,7 @@ import type { StoreTime } from "../../calls/store-time.ts";
 import { resumeNote } from "../../model/operator-notes.ts";
 import type { WorkerLoad } from "../../model/worker-row.ts";
 import type { HeartbeatResult } from "../../ports/store.ts";
+import type { RunDeparture } from "../../replay/machine.ts";
 import { RepeatedLines } from "../../report/repeated-lines.ts";
 import { NearChildren } from "../children/near-ends.ts";
 import { RunCaller, type RunCallerParams } from "../children/run-caller.ts";
@@ -125,7 +126,8 @@ export class WorkerParts {
     this.committer = this.#makeCommitter();
     this.claimer = this.#makeClaimer();
     const { claimer } = this;
-    this.slots = new Slots({ ports, concurrency: options.concurrency, registry, held, lease, claimer, solo });
+    const concurrency = (): number => registry.guests?.capacity() ?? options.concurrency;
+    this.slots = new Slots({ ports, concurrency, registry, held, lease, claimer, solo });
     const workerId = (): string => this.lease.workerId;
     const askingSince = (): number | undefined => this.slots.askingSince;
     this.reconciler = new Reconciler({ clock, store, log, held, namespace, workerId, askingSince });
@@ -153,6 +155,7 @@ export class WorkerParts {
   }
 
   #left(executor: HeldRun, leaving: Leaving): void {
+    executor.machine.left(departure(leaving));
     this.queries.left(executor.runId);
     this.held.left(executor);
     this.#near.left(executor);
@@ -331,4 +334,9 @@ export class WorkerParts {
       left: (executor, leaving) => this.#left(executor, leaving),
     });
   }
+}
+
+function departure(leaving: Leaving): RunDeparture {
+  if (leaving.how !== "closed") return leaving.how;
+  return leaving.transition.type === "park" ? "parked" : "ended";
 }

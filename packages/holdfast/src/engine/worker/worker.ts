@@ -13,7 +13,7 @@ import type { Hint } from "../../ports/notifier.ts";
 import type { DeliverMessage, HeartbeatResult } from "../../ports/store.ts";
 
 import { drainOnSignals } from "../../system/shutdown-signals.ts";
-
+import { giveBackGuestRun } from "../claim/give-up-run.ts";
 import { stopWorker } from "../lease/sign-on.ts";
 
 import type { TaskPoolStatus } from "../pool/pool-stats.ts";
@@ -341,6 +341,18 @@ export class Worker {
   /** @internal A run started here becomes due later. */
   noteDueAt(storeAt: number): void {
     this.#parts.claimer.noteDueAt(storeAt);
+  }
+
+  /** @internal A guest waits for a run. */
+  pokeForGuest(): void {
+    this.#parts.claimer.poke();
+  }
+
+  /** @internal Gives a run back whose guest has gone. `died`: see `ReleaseRunsParams`. */
+  async giveBack(runId: string, died?: { readonly alone: boolean }): Promise<void> {
+    const executor = this.#parts.held.live(runId);
+    const { parkAfter } = this.#params.options.tuning;
+    if (executor) await giveBackGuestRun(this.#params.ports, this.workerId, executor, parkAfter, died);
   }
 
   // Hints and heartbeats ------------------------------------------------------------------------------------------------

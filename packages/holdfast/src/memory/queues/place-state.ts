@@ -52,7 +52,7 @@ export function lineUp(state: MemoryState, limited: LimitedQueue, placed: Placed
   const key = keyOf(state, placed);
   const entry = entryKey(placed);
   if (!state.inLine.has(entry)) {
-    const waiting = { limited, key, runId, seq, at };
+    const waiting = { limited, key, runId, runNo: runNumber(state, runId), seq, at };
     state.inLine.set(entry, waiting);
     const line = limited.lines.get(key);
     if (line) line.add(waiting);
@@ -75,7 +75,7 @@ export function leaveLine(state: MemoryState, placed: Pick<Placed, "runId" | "se
 export function givePlace(state: MemoryState, limited: LimitedQueue, key: string, placed: Placed, at: number): void {
   const { runId, seq } = placed;
   leaveLine(state, placed);
-  state.places.set(entryKey(placed), { limited, key, runId, seq, at });
+  state.places.set(entryKey(placed), { limited, key, runId, runNo: runNumber(state, runId), seq, at });
 }
 
 /** The run has ended, or the attempt: whoever is next may be claimed. */
@@ -96,7 +96,7 @@ export function handPlaceOn(state: MemoryState, from: string, to: string): void 
   const place = state.places.get(entryKey({ runId: from, seq: 0 }));
   if (!place) return;
   state.places.delete(entryKey({ runId: from, seq: 0 }));
-  state.places.set(entryKey({ runId: to, seq: 0 }), { ...place, runId: to });
+  state.places.set(entryKey({ runId: to, seq: 0 }), { ...place, runId: to, runNo: runNumber(state, to) });
 }
 
 export function hintQueue(state: MemoryState, { kind, namespace, queue }: LimitedQueue): void {
@@ -144,7 +144,7 @@ export function admitFrom<T extends { readonly priority: number }>(
         });
         const rank = ({ one, entry }: (typeof found)[number]) =>
           agedPriority(one.priority, now - entry.at, limits.agingMs);
-        found.sort((a, b) => rank(b) - rank(a) || byTime(a.entry, b.entry));
+        found.sort((a, b) => rank(b) - rank(a) || byTurn(a.entry, b.entry));
         const taken = found.slice(0, count);
         for (const { entry } of taken) leaveLine(state, entry);
         return taken;
@@ -194,6 +194,15 @@ export function isInLine({ availableAt, heldBy, waitingFor }: RunRecord, now: nu
 
 export function isTaskInLine({ availableAt, status, inLine }: TaskRecord): boolean {
   return availableAt === null && status === "due" && inLine;
+}
+
+/** Of those that are due since the same time, the run that was started first comes first. */
+function byTurn(a: InQueue, b: InQueue): number {
+  return a.at - b.at || a.runNo - b.runNo || a.seq - b.seq;
+}
+
+export function runNumber({ runNumbers }: MemoryState, runId: string): number {
+  return runNumbers.get(runId) as number;
 }
 
 export function byTime(a: InQueue, b: InQueue): number {

@@ -24,6 +24,7 @@ export interface InQueue {
   readonly limited: LimitedQueue;
   readonly key: string;
   readonly runId: string;
+  readonly runNo: number;
   readonly seq: number;
   /** Since when it has been due, or has had its place. */
   readonly at: number;

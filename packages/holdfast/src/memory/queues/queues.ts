@@ -1,4 +1,4 @@
-import { paceNow } from "../../model/decisions/admission.ts";
+import { keyLimits, nextTokenAt, paceNow } from "../../model/decisions/admission.ts";
 import { isDue } from "../../model/decisions/due-time.ts";
 import {
   NO_KEY,
@@ -9,7 +9,7 @@ import {
   type QueueState,
 } from "../../model/queue-limits.ts";
 import { isClosed } from "../../model/run.ts";
-import type { ListQueuesParams, SetQueueParams } from "../../ports/store.ts";
+import type { ListQueuesParams, SetQueueParams, SetQueueResult } from "../../ports/store.ts";
 import { type MemoryState, type RunRecord, setAvailable } from "../state.ts";
 import type { TaskRecord } from "../tasks/task-record.ts";
 import {
@@ -27,8 +27,15 @@ import {
 } from "./place-state.ts";
 import type { InQueue, LimitedQueue } from "./queue-record.ts";
 
-export function setQueue(state: MemoryState, params: SetQueueParams, now: number): void {
+export function setQueue(state: MemoryState, params: SetQueueParams, now: number): SetQueueResult {
+  const { namespace, queue, next } = params;
+  const name = `${namespace}\n${queue}`;
+  const revision = state.queueRevisions.get(name) ?? null;
+  if (revision === next) return { outcome: "written" };
+  if (revision !== params.revision) return { outcome: "moved", revision };
+  state.queueRevisions.set(name, next);
   for (const kind of QUEUE_KINDS) setLimits(state, kind, params, now);
+  return { outcome: "written" };
 }
 
 function setLimits(
@@ -155,11 +162,17 @@ function loadOf(state: MemoryState, kind: QueueKind, queue: string, params: List
     running: limited ? places.length : there.filter(({ heldBy }) => heldBy !== null).length,
     oldestDueAt: waiting.reduce((first: number | null, at) => Math.min(first ?? at, at), null),
     perSecond: limited ? paceNow(limited.pace, now) : 0,
+    tokenAt: limited ? tokenWaitedFor(limited, key, now) : null,
     holders: places
       .sort(byTime)
       .slice(0, holdersMax)
       .map((place) => holderOf(state, place)),
   };
+}
+
+function tokenWaitedFor({ limits, state, keys }: LimitedQueue, key: string | undefined, now: number): number | null {
+  if (key === undefined) return nextTokenAt(limits, state.bucket, now);
+  return nextTokenAt(keyLimits(limits, key), keys.get(key)?.bucket ?? null, now);
 }
 
 function holderOf(state: MemoryState, { runId, seq, key, at }: InQueue): PlaceHolder {

@@ -14,6 +14,7 @@ import {
   noteDue,
   placedRun,
   queueRun,
+  runNumber,
 } from "../queues/place-state.ts";
 import type { InQueue, LimitedQueue } from "../queues/queue-record.ts";
 import { hold, isLive, type MemoryState, type RunRecord } from "../state.ts";
@@ -122,7 +123,7 @@ function sortIn(
   const free = due.filter((row) => hasPlace(state, placedRun(row)) || isOver(state, row, now));
   const going = new Set(free);
   const waiting = due.filter((row) => !going.has(row));
-  waiting.sort((a, b) => byDue(a, b) || (a.runId < b.runId ? -1 : 1));
+  waiting.sort((a, b) => byDue(a, b) || runNumber(state, a.runId) - runNumber(state, b.runId));
   free.sort((a, b) => (a.runId < b.runId ? -1 : 1));
   let nextAt: number | null = null;
   const sorted = sortedInFirst(waiting);

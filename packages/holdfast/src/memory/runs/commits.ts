@@ -1,5 +1,13 @@
 import { HoldfastError } from "../../errors/holdfast-error.ts";
-import { judgeCommit, staysHeld } from "../../model/decisions/commit.ts";
+import {
+  isSameEvent,
+  judgeAppend,
+  judgeCommit,
+  keepsHolding,
+  staysHeld,
+  storeCounts,
+} from "../../model/decisions/commit.ts";
+import type { HistoryEvent } from "../../model/event.ts";
 import type { CommitOutcome, CommitRunsParams, CommitRunsResult, RunCommit } from "../../ports/store.ts";
 import { giveUpChildren, owedToParent, owing } from "../debts/debt-state.ts";
 import { appendMessage, deleteResults, handOn, unconsumed } from "../inbox.ts";
@@ -13,7 +21,7 @@ import { park } from "./parking.ts";
 export function commitRuns(state: MemoryState, params: CommitRunsParams, now: number): CommitRunsResult {
   const outcomes = params.commits.map((commit) => commitRun(state, commit, now));
   const messages = params.commits.flatMap(({ runId, transition, consumed }, i) =>
-    transition.type !== "hold" && outcomes[i]?.held ? unconsumed(state, runId, consumed) : [],
+    !keepsHolding(transition) && outcomes[i]?.held ? unconsumed(state, runId, consumed) : [],
   );
   return { outcomes, messages, now };
 }
@@ -23,6 +31,7 @@ const LOST: CommitOutcome = { outcome: "lost", held: false, delivered: 0 };
 function commitRun(state: MemoryState, commit: RunCommit, now: number): CommitOutcome {
   const { workerId } = commit;
   const row = runIn(state, commit.namespace, commit.runId);
+  if (commit.transition.type === "append") return appendToRun(state, row, commit);
   const judged = row ? judgeCommit(row, row.heldBy === workerId, commit) : "lost";
   if (!row || judged === "lost") return LOST;
   if (judged === "again") return written(state, row, commit);
@@ -51,6 +60,20 @@ function commitRun(state: MemoryState, commit: RunCommit, now: number): CommitOu
   if (commit.transition.type === "hold") row.status = commit.transition.status;
   else if (!staysHeld(row, commit)) move(state, row, commit, now);
   return written(state, row, commit);
+}
+
+/** The row stays as it is, but for the number of events. */
+function appendToRun(state: MemoryState, row: RunRecord | undefined, commit: RunCommit): CommitOutcome {
+  const { epoch, commit: number, events, workerId } = commit;
+  const [first, last] = [events[0]?.seq ?? 0, events.at(-1)?.seq ?? 0];
+  const sent = { epoch, commit: number, firstSeq: first, lastSeq: last };
+  const judged = row ? judgeAppend(row, row.heldBy === workerId, sent) : "lost";
+  if (judged === "lost" || !row) return LOST;
+  const known = judged === "again" ? (state.events.get(row.runId) ?? []).slice(first - 1, last) : [];
+  if (judged === "again" && !events.every((event, i) => isSameEvent(event, known[i] as HistoryEvent)))
+    throw new HoldfastError("invariant_broken", `run ${row.runId}: event ${first} is there, but it is another one`);
+  if (judged !== "again") appendEvents(state, row, commit);
+  return { outcome: "written", held: true, delivered: row.delivered };
 }
 
 function written(state: MemoryState, row: RunRecord, commit: RunCommit): CommitOutcome {
@@ -94,6 +117,12 @@ function appendEvents(state: MemoryState, row: RunRecord, commit: RunCommit): vo
     }
     addTo(state.events, row.runId, event);
     row.eventCount += 1;
+  }
+  if (row.eventCount !== commit.eventCount && !storeCounts(commit)) {
+    throw new HoldfastError(
+      "invariant_broken",
+      `run ${row.runId}: it has ${row.eventCount} events with this commit, not ${commit.eventCount}`,
+    );
   }
 }
 

@@ -2,7 +2,8 @@ import { isDue } from "../../model/decisions/due-time.ts";
 import { isClosed } from "../../model/run.ts";
 import type { DebounceParams, RefusedStart, StartOutcome } from "../../ports/store.ts";
 import { isOver, leaveLine, placedRun } from "../queues/place-state.ts";
-import { leanRow, type MemoryState, type RunRecord, setAvailable } from "../state.ts";
+import { leanRow, type MemoryState, noteQueue, type RunRecord, setAvailable } from "../state.ts";
+import { pickVersion } from "../versions.ts";
 import { startRuns } from "./starts.ts";
 
 export function debounceRun(state: MemoryState, params: DebounceParams, now: number): StartOutcome | RefusedStart {
@@ -14,7 +15,12 @@ export function debounceRun(state: MemoryState, params: DebounceParams, now: num
     return { outcome: row.runId === run.runId ? "created" : "returned", run: leanRow(row) };
   if (known && row && isUnbegun(state, row, now)) {
     known.call = run.runId;
+    leaveLine(state, placedRun(row));
     row.input = run.input;
+    row.version = pickVersion(state, params.start);
+    row.queue = run.queue;
+    row.priority = run.priority;
+    noteQueue(state, row);
     if (row.status !== "parked") putOff(state, row, params, now);
     return { outcome: "returned", run: leanRow(row) };
   }
@@ -30,7 +36,6 @@ function isUnbegun(state: MemoryState, row: RunRecord, now: number): boolean {
 }
 
 function putOff(state: MemoryState, row: RunRecord, { forMs, maxMs }: DebounceParams, now: number): void {
-  leaveLine(state, placedRun(row));
   row.waitingFor = [];
   setAvailable(
     state,

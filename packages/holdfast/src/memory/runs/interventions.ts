@@ -54,8 +54,9 @@ export function reopenRunIfFailed(state: MemoryState, params: ReopenParams, now:
 export function restartRunIfHeld(state: MemoryState, params: RestartParams, now: number): RestartOutcome {
   const row = runIn(state, params.namespace, params.runId);
   if (!row) return { outcome: "not_found" };
-  const { heldBy, epoch, commit, runId } = row;
-  if (heldBy === null || epoch !== params.epoch || commit !== params.commit) return { outcome: "moved" };
+  const { heldBy, epoch, commit, eventCount, runId } = row;
+  const same = epoch === params.epoch && commit === params.commit && eventCount === params.eventCount;
+  if (heldBy === null || !same) return { outcome: "moved" };
   state.hints.push({ type: "taken", runId, workerId: heldBy });
   giveBack(state, row, now);
   appendNote(state, row, params.event, now);

@@ -46,6 +46,7 @@ export function purgeRun(state: MemoryState, row: RunRecord): void {
   if (others.length > 0) state.byId.set(key, others);
   else state.byId.delete(key);
   state.runs.delete(runId);
+  state.runNumbers.delete(runId);
   state.events.delete(runId);
   state.segments.delete(runId);
   state.inbox.delete(runId);

@@ -171,6 +171,11 @@ export function tokenAt(bucket: Bucket, rate: RateLimit, now: number, tokens = 1
   return now + Math.max(0, Math.ceil(((tokens - tokensIn(bucket, rate, now)) * rate.perMs) / rate.limit));
 }
 
+/** When the next token comes; null: there is one already, or no rate. */
+export function nextTokenAt({ rate }: PlaceLimits, bucket: Bucket, now: number): number | null {
+  return rate === undefined || tokensIn(bucket, rate, now) >= 1 ? null : tokenAt(bucket, rate, now);
+}
+
 /** The priority that counts: higher by one for each `agingMs` that something has waited. */
 export function agedPriority(priority: number, waitingMs: number, agingMs: number | undefined): number {
   return agingMs === undefined ? priority : priority + Math.floor(Math.max(0, waitingMs) / agingMs);

@@ -15,6 +15,14 @@ export function isDead(
   return gone ? gone.includes(worker.workerId) : worker.leaseExpiresAt <= now;
 }
 
+/** What a run records when the guest has died that executed it for its worker. */
+export function afterGuest(
+  run: Pick<DeathMarks, "deaths" | "aloneDeaths">,
+  { alone }: { readonly alone: boolean },
+): Pick<DeathMarks, "deaths" | "aloneDeaths"> {
+  return { deaths: run.deaths + 1, aloneDeaths: run.aloneDeaths + Number(alone) };
+}
+
 /**
  * What a sweep does with a run whose worker is offline: it is reclaimed, and parked if it has proved to kill workers. A
  * worker that stopped is not a death.

@@ -15,19 +15,19 @@ export const SLOW_P99_MS = 5_000;
 /** So many deaths of workers of one name in the time of the rule are a crash loop. */
 export const CRASHES = 3;
 
-/** One of the workers that have rules keeps watch over a namespace: the one that has been there for the longest time. */
-export function guardOf(workers: readonly WorkerRow[], now: number): string | undefined {
+/** The workers that have rules, in line: the one that has been there for the longest time keeps watch over the namespace. */
+export function guardsOf(workers: readonly WorkerRow[], now: number): string[] {
   const able = workers.filter((one) => one.status === "online" && isAlive(one, now) && hasRules(one));
   able.sort((a, b) => a.startedAt - b.startedAt || (a.workerId < b.workerId ? -1 : 1));
-  return able[0]?.workerId;
+  return able.map(({ workerId }) => workerId);
 }
 
 function hasRules({ about }: WorkerRow): boolean {
   return Number(about.options?.["watchdogRules"] ?? 0) > 0;
 }
 
-export function foundRun({ id, runId, workflow, epoch, commit }: Run): FoundRun {
-  return { id, runId, workflow, epoch, commit };
+export function foundRun({ id, runId, workflow, epoch, commit, eventCount }: Run): FoundRun {
+  return { id, runId, workflow, epoch, commit, eventCount };
 }
 
 /** A worker holds it, and has recorded nothing of it for too long. */
@@ -36,7 +36,7 @@ export function stalledRun(run: Run, holder: string, since: number, now: number,
   const what = `Worker ${holder} has held run "${run.id}" (${run.workflow}) for ${age(now - since)}`;
   return {
     detect: "stalled_run",
-    key: `${run.runId}/${run.epoch}/${run.commit}`,
+    key: `${run.runId}/${run.epoch}/${run.commit}/${run.eventCount}`,
     text: `${what} without recording anything.`,
     since,
     run: foundRun(run),

@@ -10,6 +10,7 @@ import {
   type OptionChecks,
   requireName,
   requireTimeout,
+  thrown,
   wholeNumber,
 } from "../../errors/option-checks.ts";
 import { shownValue } from "../../errors/shown-value.ts";
@@ -128,9 +129,20 @@ export function requireChildDefinition(definition: unknown, call: string): void 
 
 /** The key that the definition gives a run with that input, after its schema. Names are checked as everywhere. */
 export function keyFrom({ name, keyOf }: Pick<ChildDefinition, "name" | "keyOf">, input: unknown): string | undefined {
-  const key = keyOf?.(input as never);
-  if (keyOf) requireName(key, `key of workflow "${name}"`);
+  if (!keyOf) return undefined;
+  const key = computedKey(name, keyOf, input);
+  requireName(key, `key of workflow "${name}"`);
   return key;
+}
+
+function computedKey(name: string, keyOf: NonNullable<ChildDefinition["keyOf"]>, input: unknown): string {
+  try {
+    return keyOf(input as never);
+  } catch (error) {
+    const where = `key of workflow "${name}"`;
+    const message = `${where}: the function threw ${thrown(error)}. It must return a text for every input, or the start must pass a key.`;
+    throw new HoldfastError("invalid_option", message, { data: { where, option: "key" }, cause: error });
+  }
 }
 
 /** The input as it is stored, after the schema of the workflow, if it has one. */

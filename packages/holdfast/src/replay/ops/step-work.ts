@@ -35,6 +35,11 @@ export class StepWork {
     this.options = options;
   }
 
+  /** Whether nobody is there to execute it: then no attempt starts. Overridden by a step that is executed elsewhere. */
+  get withheld(): boolean {
+    return false;
+  }
+
   /** Undefined for an ordinary step. */
   get transaction(): TransactionWork | undefined {
     return typeof this.fn === "function" ? undefined : this.fn;

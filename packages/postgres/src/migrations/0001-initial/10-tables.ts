@@ -5,6 +5,20 @@ export const LINEAGE = `case when s.depth is not null then json_build_object(
          when s.forked_from is not null then json_build_object(
          'forkedFrom', json_build_object('runId', s.forked_from, 'id', s.forked_from_id)) end`;
 
+/** How many events a run has. Appends do not change its row, "r": while it is held, the events themselves say so. */
+export const EVENT_COUNT = `case when r.held_by is null then r.event_count else greatest(r.event_count,
+         (select e.seq from events e where e.run_no = r.run_no order by e.seq desc limit 1)) end`;
+
+/** Whose events a reader wants behind a seq, as far as a limit, in order; "r" is the row of the run, which may have the last one. */
+export const eventsAfter = (after: string, limit: string): string => `
+      select * from (
+        (select x.seq, x.type, x.op, x.at, x.payload, x.meta from events x
+          where x.run_no = r.run_no and x.seq > ${after} order by x.seq limit ${limit})
+        union all
+        select r.event_count, r.tail_type, r.tail_op, r.tail_at, r.tail_payload, r.tail_meta
+         where r.tail_type is not null and r.event_count > ${after}) y
+       order by y.seq limit ${limit}`;
+
 export const TABLES = String.raw`
 -- The tables. docs/store-on-postgresql.md explains their shape. Five rules to keep:
 -- 1. Columns that a commit changes while the run stays held (commit_no, event_count, consumed, the death counters) are in no
@@ -48,6 +62,7 @@ create table runs (
   started_at   bigint,
   ended_at     bigint,
   deadline_at  bigint,
+  tail_at      bigint,
   lane_id      int not null,
   epoch        int not null,
   commit_no    int not null default 0,
@@ -57,6 +72,7 @@ create table runs (
   status       run_status not null,
   deaths       smallint not null default 0,
   alone_deaths smallint not null default 0,
+  tail_type    smallint,
   alone        boolean not null default false,
   suspect      boolean not null default false,
   waiting_for  text[],
@@ -64,6 +80,10 @@ create table runs (
   compensation text,
   output       bytea,
   error        bytea,
+  -- The last event of a run that ended with it: number event_count, in no row of "events". tail_type is null if there is none.
+  tail_op      text,
+  tail_payload bytea,
+  tail_meta    bytea,
   -- The code that has parked the run since it last made progress: identities, the latest first, separated by blanks.
   parked_by    text collate "C",
   -- Null is "no" in these two, so that a run that has nothing to do with other runs has no byte of them.
@@ -282,7 +302,7 @@ create table versions (
 -- A run as the port sees it, without and with its payloads.
 create view lean_rows as
 select r.run_id, s.chain_id, s.namespace, s.id, l.workflow, l.version, l.queue, l.priority, s.seed, r.status, r.epoch,
-       r.commit_no, r.held_by, r.claim_id, r.available_at, r.event_count, r.delivered, r.consumed, r.deaths,
+       r.commit_no, r.held_by, r.claim_id, r.available_at, ${EVENT_COUNT} as event_count, r.delivered, r.consumed, r.deaths,
        r.alone_deaths, r.alone, r.suspect, r.created_at, r.started_at, r.ended_at, r.deadline_at, s.timeout_ms,
        coalesce(a.attributes, '{}') as attributes, coalesce(r.waiting_for, '{}') as waiting_for, r.compensation,
        s.continued_from, r.continued_as, ${LINEAGE} as lineage, s.key
@@ -292,7 +312,7 @@ select r.run_id, s.chain_id, s.namespace, s.id, l.workflow, l.version, l.queue, 
   left join run_attributes a using (run_id);
 create view run_rows as
 select r.run_id, s.chain_id, s.namespace, s.id, l.workflow, l.version, l.queue, l.priority, s.seed, r.status, r.epoch,
-       r.commit_no, r.held_by, r.claim_id, r.available_at, r.event_count, r.delivered, r.consumed, r.deaths,
+       r.commit_no, r.held_by, r.claim_id, r.available_at, ${EVENT_COUNT} as event_count, r.delivered, r.consumed, r.deaths,
        r.alone_deaths, r.alone, r.suspect, r.created_at, r.started_at, r.ended_at, r.deadline_at, s.timeout_ms,
        coalesce(a.attributes, '{}') as attributes, coalesce(r.waiting_for, '{}') as waiting_for, r.compensation,
        s.continued_from, r.continued_as, s.input, r.output, r.error, ${LINEAGE} as lineage, s.key

@@ -16,6 +16,13 @@ create table limited (
   unique (namespace, queue, kind)
 ) with (fillfactor = 50);
 
+-- Of every queue whose limits were ever set, also of those that have none any more.
+create table queue_revisions (
+  namespace text collate "C",
+  queue     text collate "C",
+  revision  uuid not null,
+  primary key (namespace, queue));
+
 -- Keys with something in line or in progress, or with a bucket that is not full. wake_at: when one that is not ready will be by itself.
 create table limited_keys (
   limited_id   int not null,
@@ -31,17 +38,20 @@ create table limited_keys (
 create index limited_keys_ready on limited_keys (limited_id, virtual_time, key) where ready;
 create index limited_keys_wake on limited_keys (limited_id, wake_at) where wake_at is not null;
 
--- Runs (seq 0) and tasks that wait for a place. Written under the lock of the run or the task.
+-- Runs (seq 0) and tasks that wait for a place. Written under the lock of the run or the task. Of those that are due since the same
+-- time, the run that was started first comes first: run_no.
 create table lines (
-  limited_id int not null,
-  key        text collate "C" not null,
-  lane_id    int not null,
-  at         bigint not null,
   run_id     uuid not null,
   seq        int not null,
-  primary key (limited_id, key, lane_id, at, run_id, seq)
+  limited_id int not null,
+  lane_id    int not null,
+  at         bigint not null,
+  run_no     bigint not null,
+  key        text collate "C" not null,
+  primary key (run_id, seq)
 ) with (vacuum_truncate = false);
-create unique index lines_entry on lines (run_id, seq);
+-- Neither run_id nor seq as such is in it: no plan that looks for one entry, whatever the statistics say, can use it.
+create index lines_order on lines (limited_id, key, lane_id, at, run_no, (seq::bigint));
 
 -- Those that have one. Whoever gives one back only notes that; the next claim counts it. So an end locks no row that others need.
 create table places (
@@ -53,7 +63,7 @@ create table places (
   key        text collate "C" not null,
   primary key (run_id, seq)
 ) with (vacuum_truncate = false);
-create index places_taken on places (limited_id, since, run_id, seq) where not given_back;
+create index places_taken on places (limited_id, since) where not given_back;
 create index places_back on places (limited_id) where given_back;
 
 -- The last run that was started or changed for each workflow and key, and by which call.

@@ -10,7 +10,8 @@ create function commit_runs(
   p_skip boolean,        -- skip rows that another transaction has locked; otherwise such a row is an error (55P03)
   p_run uuid[],
   p_by int[],            -- the position of its worker
-  p_epoch int[], p_commit int[], p_consumed int[], p_first int[], p_events int[],
+  p_epoch int[], p_commit int[], p_consumed int[], p_events int[],
+  p_count int[],         -- how many events the run has with these
   p_kind "char"[],       -- h hold, s suspend, r release, e end, u end unless messages wait, c continue, p park,
                          -- q park unless messages wait
   p_status text[],       -- null: unchanged
@@ -19,6 +20,8 @@ create function commit_runs(
   p_output bytea[], p_error bytea[], p_compensation text[], p_continued_as uuid[],
   p_clear_deadline boolean[],
   p_code text[],         -- the code that parks it, if other code may be able to continue it; paused: a person does
+  -- The last event of a run that ends with it, which stays in its row; its time is p_available.
+  p_tail_type smallint[], p_tail_op text[], p_tail_payload bytea[], p_tail_meta bytea[],
   e_i int[], e_seq int[], e_type smallint[], e_op text[], e_at bigint[], e_payload bytea[], e_meta bytea[],
   a_i int[], a_attributes text[],
   n_i int[], n_run uuid[], n_queue text[], n_workflow text[], n_version text[], n_priority int[], n_seed text[],
@@ -92,7 +95,17 @@ begin
   with updated as (
     update runs r set
       commit_no    = r.commit_no + 1,
-      event_count  = r.event_count + j.events,
+      -- Appends have added to what the row knows of; then the event before the first of these must be there. -1: it is not.
+      -- One that parks without events may follow a commit that was refused, of which an earlier copy took effect (storeCounts).
+      event_count  = case when j.kind in ('p', 'q') and j.events = 0
+                          then greatest(r.event_count, (select e.seq from events e where e.run_no = r.run_no order by e.seq desc limit 1))
+                          -- The key of "events" finds those that are there already, but not for an event that stays in the row.
+                          when j.tail_type is not null
+                           and (select 1 from events e where e.run_no = r.run_no and e.seq = j.count limit 1) is not null then -1
+                          when j.count - j.events = r.event_count then j.count
+                          when j.count - j.events > r.event_count
+                           and (select 1 from events e where e.run_no = r.run_no and e.seq = j.count - j.events limit 1) is not null
+                          then j.count else -1 end,
       consumed     = j.consumed,
       deaths       = case when j.events > 0 then 0 else r.deaths end,
       alone_deaths = case when j.events > 0 then 0 else r.alone_deaths end,
@@ -111,27 +124,34 @@ begin
       -- The clock may have been set back. The last event is looked up only if this flush has none.
       ended_at     = case when j.kind in ('e', 'u', 'c')
                           then greatest(o_now, r.created_at, r.started_at, coalesce(j.available_at,
-                               case when r.event_count > 0 then (select e.at from events e
-                                                                  where e.run_no = r.run_no and e.seq = r.event_count) end)) end,
+                               case when j.count > 0 then (select e.at from events e
+                                                            where e.run_no = r.run_no and e.seq = j.count) end)) end,
       output       = case when j.kind in ('e', 'u') then j.output end,
       error        = case when j.kind in ('e', 'u', 'p', 'q') then j.error end,
       compensation = case when j.kind in ('e', 'u') then j.compensation end,
       continued_as = j.continued_as,
+      tail_type    = j.tail_type,
+      tail_at      = case when j.tail_type is not null then j.available_at end,
+      tail_op      = j.tail_op,
+      tail_payload = j.tail_payload,
+      tail_meta    = j.tail_meta,
       parked_by    = case when j.code is not null then with_parker(case when j.events = 0 then r.parked_by end, j.code)
                           when j.events = 0 and j.kind not in ('p', 'q') then r.parked_by end,
       -- Nearly always right, and then it needs no second update; if not, owe_ends takes it back.
       owes         = case when r.awaited and j.kind in ('e', 'u') then true else r.owes end
     from (select a.*, a.kind = 's' as stays
-            from unnest(p_run, p_by, p_epoch, p_commit, p_consumed, p_first, p_events, p_kind, p_status, p_available, p_waiting,
-                        p_output, p_error, p_compensation, p_continued_as, p_clear_deadline, p_code) with ordinality
-                 as a(run_id, by, epoch, commit_no, consumed, first_seq, events, kind, status, available_at, waiting_for,
-                      output, error, compensation, continued_as, clear_deadline, code, i)) j
+            from unnest(p_run, p_by, p_epoch, p_commit, p_consumed, p_events, p_count, p_kind, p_status, p_available, p_waiting,
+                        p_output, p_error, p_compensation, p_continued_as, p_clear_deadline, p_code,
+                        p_tail_type, p_tail_op, p_tail_payload, p_tail_meta) with ordinality
+                 as a(run_id, by, epoch, commit_no, consumed, events, count, kind, status, available_at, waiting_for,
+                      output, error, compensation, continued_as, clear_deadline, code,
+                      tail_type, tail_op, tail_payload, tail_meta, i)) j
     -- Finds each row by its key. With "held_by =" the planner might use that index, which is full of runs that are no longer held.
     where r.run_id = j.run_id and r.epoch = j.epoch and r.commit_no = j.commit_no
       and r.held_by is not distinct from v_worker[j.by]
       and (j.kind not in ('u', 'q') or r.delivered <= j.consumed) and (v_ok is null or v_ok[j.i])
     returning j.i, r.run_no, r.delivered, j.kind, not (j.stays and r.delivered > j.consumed) as moved,
-              j.events > 0 and j.first_seq <> r.event_count - j.events + 1 as gap, r.lane_id, r.created_at,
+              r.event_count < 0 as gap, r.lane_id, r.created_at,
               r.awaited or r.owes as tied
   )
   select array_agg(u.i), array_agg('w'::"char"), array_agg(u.kind = 'h' or not u.moved), array_agg(u.delivered),
@@ -142,7 +162,7 @@ begin
     into v_i, v_outcome, v_held, v_delivered, v_no, v_moved, v_some, v_ended, v_ended_lane, v_ended_born, v_tied
     -- Sorted once, not once in each aggregate.
     from (select * from updated order by i) u;
-  -- The fence rules out gaps, unless the caller numbers events wrongly.
+  -- The fence rules out gaps, unless the caller counts wrongly.
   if v_some is not null then
     raise exception 'run %: its events do not follow those that it has', v_some[1] using errcode = 'HF001';
   end if;
@@ -168,16 +188,19 @@ begin
              where v_i is null or a.i <> all (v_i)) x;
   end if;
 
+  -- No row is waited for while they are inserted. What may be in the way, the end of a file that grows, passes quickly.
+  if not p_skip then perform set_config('lock_timeout', '800ms', true); end if;
   -- 3. Events of the runs that passed. Subscripts instead of a join. (run, seq) is unique: history cannot fork.
   insert into events (run_no, seq, type, op, at, payload, meta)
   select v_no[e.i], e.seq, e.type, e.op, e.at, e.payload, e.meta
     from unnest(e_i, e_seq, e_type, e_op, e_at, e_payload, e_meta) as e(i, seq, type, op, at, payload, meta)
    where v_no[e.i] is not null;
 
+  if not p_skip then perform set_config('lock_timeout', '3ms', true); end if;
   -- 4. What goes to others. The ids of ended runs become free. Their rows are found by the creation time, which is known here.
   if v_tied is not null then
-    v_heirs := array(select t.i from unnest(v_tied) t(i) join runs r on r.run_id = p_run[t.i]
-                      where r.awaited and r.continued_as is not null);
+    v_heirs := array(select t.i from unnest(v_tied) t(i)
+                      where (select r.awaited and r.continued_as is not null from runs r where r.run_id = p_run[t.i]));
   end if;
   if x_i is not null then perform give_up_children(p_run, v_no, w_namespace, p_by, x_i, x_run, o_now); end if;
   if cardinality(v_ended) > 0 then
@@ -203,11 +226,12 @@ begin
     v_parents := v_parents || v_more_parents;
   end if;
   if v_tied is not null or v_parents is not null then
-    v_lines := v_lines || owe_ends(array(select t.run_id from (select p_run[t.i] as run_id from unnest(v_tied) t(i)) t join runs r using (run_id)
-                            where r.awaited and r.ended_at is not null and r.continued_as is null), v_parents, o_now);
+    v_lines := v_lines || owe_ends(array(select p_run[t.i] from unnest(v_tied) t(i)
+                            where (select r.awaited and r.ended_at is not null and r.continued_as is null
+                                     from runs r where r.run_id = p_run[t.i])), v_parents, o_now);
     if cardinality(n_i) > 0 then
-      v_some := array(select t.run_id from (select p_run[t.i] as run_id from unnest(v_tied) t(i)) t join runs r using (run_id)
-                       where r.awaited and r.continued_as is not null);
+      v_some := array(select p_run[t.i] from unnest(v_tied) t(i)
+                       where (select r.awaited and r.continued_as is not null from runs r where r.run_id = p_run[t.i]));
       perform owe_replies(v_some, o_now);
       perform give_locks_back(v_some, o_now);
       v_lines := v_lines || hand_places_on(v_some);
@@ -264,7 +288,8 @@ begin
                      (select s.chain_id from run_starts s where s.run_id = a.run_id) limit 1) is null
              then (select d.debt_no from debts d where d.run_id = a.run_id and d.kind = 'result') end::text, ''), ',')
       into o_owes, o_debts
-      from unnest(p_run) with ordinality as a(run_id, i) join runs r on r.run_id = a.run_id where r.owes and v_outcome[a.i] = 'w';
+      from unnest(p_run) with ordinality as a(run_id, i)
+     where v_outcome[a.i] = 'w' and (select r.owes from runs r where r.run_id = a.run_id);
   end if;
   o_outcome := array_to_string(v_outcome, '');
   o_held := array_to_string(v_held, '');
@@ -338,6 +363,6 @@ end $$;
 -- The end time of a run that is ended from outside: not before its start or its last event. The clock may have been set back.
 create function end_time(r runs, p_now bigint) returns bigint language sql stable as $$
   select greatest(p_now, r.created_at, r.started_at,
-                  (select e.at from events e where e.run_no = r.run_no and e.seq = r.event_count))
+                  (select e.at from events e where e.run_no = r.run_no order by e.seq desc limit 1))
 $$;
 `;

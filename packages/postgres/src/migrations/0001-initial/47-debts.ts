@@ -62,8 +62,9 @@ declare v_told uuid[]; v_lines text[];
 begin
   if cardinality(p_awaited) > 0 then
     v_told := array(
-      select s.run_id from unnest(p_awaited) a(run_id) join run_starts s using (run_id)
-       where s.parent_op is not null or (select 1 from watches w where w.chain_id = s.chain_id limit 1) is not null);
+      select a.run_id from unnest(p_awaited) a(run_id)
+       where (select s.parent_op is not null or (select 1 from watches w where w.chain_id = s.chain_id limit 1) is not null
+                from run_starts s where s.run_id = a.run_id));
     perform owe(v_told, 'result', p_now);
     perform owe_replies(p_awaited, p_now);
     perform give_locks_back(p_awaited, p_now);

@@ -1,3 +1,10 @@
+/**
+ * Whether a place that is looked for by its run is taken. Written so that no plan can take the index of all places that are, or of all
+ * that were given back: while statistics say that there are few, those seem to cost the same. For the same reason rows of given runs are
+ * found by subqueries with a limit, never by joins.
+ */
+const TAKEN = "p.given_back::int = 0";
+
 export const LIMITS = String.raw`
 -- Places in queues with limits (admit in model/decisions/admission.ts). A claim that finds the queue locked by another one leaves it
 -- alone and asks again in a moment; nothing waits for that lock but a change of the limits.
@@ -11,16 +18,27 @@ begin
                   and (select 1 from lines l where l.limited_id = q.limited_id limit 1) is not null);
 end $$;
 
+-- They do not wait any more. Their rows are locked.
+create function leave_lines(p_run uuid[], p_seq int[]) returns void
+language plpgsql volatile set enable_seqscan = off set enable_bitmapscan = off as $$
+begin
+  delete from lines l
+   where l.ctid = any (array(select x.ctid from unnest(p_run, p_seq) as k(run_id, seq) cross join lateral (
+                               select y.ctid from lines y where y.run_id = k.run_id and y.seq = k.seq limit 1) x));
+end $$;
+
 -- Runs have ended (seq 0), or attempts of tasks: their places are free, and they do not wait any more. Their rows are locked. Returns
 -- the hints for those who are next.
 create function give_places_back(p_run uuid[], p_seq int[]) returns text[]
 language plpgsql volatile set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare v_limited int[];
 begin
-  delete from lines l using unnest(p_run, p_seq) as k(run_id, seq) where l.run_id = k.run_id and l.seq = k.seq;
+  perform leave_lines(p_run, p_seq);
   with given as (
-    update places p set given_back = true from unnest(p_run, p_seq) as k(run_id, seq)
-     where p.run_id = k.run_id and p.seq = k.seq and not p.given_back returning p.limited_id
+    update places p set given_back = true
+     where p.ctid = any (array(select x.ctid from unnest(p_run, p_seq) as k(run_id, seq) cross join lateral (
+                                 select p.ctid from places p where p.run_id = k.run_id and p.seq = k.seq and ${TAKEN} limit 1) x))
+    returning p.limited_id
   )
   select array_agg(distinct g.limited_id) into v_limited from given g;
   if v_limited is null then return null; end if;
@@ -31,10 +49,12 @@ end $$;
 create function hand_places_on(p_run uuid[]) returns text[]
 language plpgsql volatile set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 begin
-  update places p set run_id = r.continued_as from unnest(p_run) as k(run_id) join runs r on r.run_id = k.run_id
-   where p.run_id = k.run_id and p.seq = 0 and not p.given_back
-     and (select n.queue from lanes n where n.lane_id = r.lane_id)
-       = (select n.queue from runs x join lanes n on n.lane_id = x.lane_id where x.run_id = r.continued_as);
+  update places p set run_id = (select r.continued_as from runs r where r.run_id = p.run_id)
+   where p.ctid = any (array(select x.ctid from unnest(p_run) as k(run_id) cross join lateral (
+                               select p.ctid, p.run_id from places p where p.run_id = k.run_id and p.seq = 0 and ${TAKEN} limit 1) x
+                              where (select n.queue from runs r join lanes n on n.lane_id = r.lane_id where r.run_id = x.run_id)
+                                  = (select n.queue from runs r join runs h on h.run_id = r.continued_as join lanes n on n.lane_id = h.lane_id
+                                      where r.run_id = x.run_id)));
   return give_places_back(p_run, array_fill(0, array[cardinality(p_run)]));
 end $$;
 
@@ -59,8 +79,10 @@ begin
     select array_agg(c.key), array_agg(c.n) into v_key, v_n from counted c;
   else
     with back as (
-      delete from places p using unnest(p_run, p_seq) as k(run_id, seq)
-       where p.run_id = k.run_id and p.seq = k.seq and p.given_back returning p.key),
+      delete from places p
+       where p.ctid = any (array(select x.ctid from unnest(p_run, p_seq) as k(run_id, seq) cross join lateral (
+                                   select p.ctid from places p where p.run_id = k.run_id and p.seq = k.seq and not (${TAKEN}) limit 1) x))
+      returning p.key),
          counted as (select b.key, count(*) as n from back b group by b.key)
     select array_agg(c.key), array_agg(c.n) into v_key, v_n from counted c;
   end if;
@@ -78,7 +100,7 @@ begin
   return greatest(0, v_backlog - (select count(*) from (select 1 from lines l where l.limited_id = p_limited limit v_backlog) x)
     - (select count(*) from (select 1 from lanes n join runs r on r.lane_id = n.lane_id
                               where n.limited_id = p_limited and r.available_at <= p_now
-                                and (r.waiting_for is null or r.waiting_for[1] not like 'queue:%#05') limit v_backlog) x));
+                                and coalesce(r.waiting_for[1], '') not like 'queue:%#05' limit v_backlog) x));
 end $$;
 
 create function tokens_in(p_tokens double precision, p_at bigint, p_rate jsonb, p_now bigint) returns double precision language sql immutable as $$
@@ -101,6 +123,7 @@ declare
   v_tokens double precision; v_room bigint; v_passed text[] := '{}'; v_keys text[]; v_shares int[]; v_i int; v_weight double precision;
   v_own_rate jsonb; v_own_max bigint; v_own_tokens double precision; v_got uuid[]; v_got_seq int[]; v_got_rows tid[]; v_n int;
   v_cand uuid[]; v_cand_seq int[]; v_empty boolean; v_ready boolean; v_wake bigint; v_key_of text[] := '{}'; v_running bigint; v_virtual double precision;
+  v_turns boolean := false;
 begin
   o_run := '{}'; o_seq := '{}'; o_rows := '{}';
   select * into q from limited x where x.limited_id = p_limited;
@@ -131,6 +154,7 @@ begin
               from ready r left join lateral (select count(*) as n from turns t where t.i = r.i) n on true) r
      where r.share is not null;
     exit when v_keys is null;
+    v_turns := true;
     for v_i in 1..cardinality(v_keys) loop
       select x.* into k from limited_keys x where x.limited_id = p_limited and x.key = v_keys[v_i];
       v_weight := coalesce((v_weights ->> k.key)::double precision, 1);
@@ -138,31 +162,32 @@ begin
       v_own_max := case when k.key <> '' then v_key_max end;
       v_n := 0;
       if v_shares[v_i] > 0 then
-        select array_agg(h.run_id order by h.rank desc, h.at, h.run_id, h.seq), array_agg(h.seq order by h.rank desc, h.at, h.run_id, h.seq)
+        select array_agg(h.run_id order by h.rank desc, h.at, h.run_no, h.seq), array_agg(h.seq order by h.rank desc, h.at, h.run_no, h.seq)
           into v_cand, v_cand_seq
           from (select l.*, n.priority + coalesce(greatest(0, p_now - l.at) / v_aging, 0) as rank
                   from unnest(p_lanes, p_priorities) as n(lane_id, priority)
-                 cross join lateral (select x.at, x.run_id, x.seq from lines x
+                 cross join lateral (select x.at, x.run_no, x.run_id, x.seq from lines x
                                       where x.limited_id = p_limited and x.key = k.key and x.lane_id = n.lane_id
-                                      order by x.at, x.run_id, x.seq limit v_shares[v_i]) l) h;
+                                      order by x.at, x.run_no, x.seq::bigint limit v_shares[v_i]) l) h;
         if p_kind = 'runs' then
           select array_agg(d.run_id), array_agg(0), array_agg(d.place) into v_got, v_got_seq, v_got_rows
-            from (select r.run_id, r.ctid as place from unnest(v_cand) with ordinality as c(run_id, i) join runs r on r.run_id = c.run_id
-                   where r.held_by is null and r.ended_at is null and r.status <> 'parked' and r.waiting_for is not null
-                     and (r.available_at is null or r.available_at > p_now)
-                   order by c.i limit v_shares[v_i] for no key update of r skip locked) d;
+            from (select x.* from unnest(v_cand) as c(run_id) cross join lateral (
+                    select r.run_id, r.ctid as place from runs r
+                     where r.run_id = c.run_id and r.held_by is null and r.ended_at is null and r.status <> 'parked'
+                       and r.waiting_for is not null and (r.available_at is null or r.available_at > p_now)
+                     limit 1 for no key update skip locked) x limit v_shares[v_i]) d;
         else
           select array_agg(d.run_id), array_agg(d.seq), array_agg(d.place) into v_got, v_got_seq, v_got_rows
-            from (select t.run_id, t.seq, t.ctid as place from unnest(v_cand, v_cand_seq) with ordinality as c(run_id, seq, i)
-                    join tasks t on t.run_id = c.run_id and t.seq = c.seq
-                   where t.status = 'due' and t.standing = 1 and t.available_at is null
-                   order by c.i limit v_shares[v_i] for no key update of t skip locked) d;
+            from (select x.* from unnest(v_cand, v_cand_seq) as c(run_id, seq) cross join lateral (
+                    select t.run_id, t.seq, t.ctid as place from tasks t
+                     where t.run_id = c.run_id and t.seq = c.seq and t.status = 'due' and t.standing = 1 and t.available_at is null
+                     limit 1 for no key update skip locked) x limit v_shares[v_i]) d;
         end if;
         v_n := coalesce(cardinality(v_got), 0);
       end if;
       if v_n = 0 then v_passed := v_passed || k.key;
       else
-        delete from lines l using unnest(v_got, v_got_seq) as g(run_id, seq) where l.run_id = g.run_id and l.seq = g.seq;
+        perform leave_lines(v_got, v_got_seq);
         o_run := o_run || v_got; o_seq := o_seq || v_got_seq; o_rows := o_rows || v_got_rows;
         v_key_of := v_key_of || array_fill(k.key, array[v_n]);
       end if;
@@ -202,7 +227,7 @@ begin
     insert into places (run_id, seq, limited_id, key, since)
     select g.run_id, g.seq, p_limited, g.key, p_now from unnest(o_run, o_seq, v_key_of) as g(run_id, seq, key);
   end if;
-  if cardinality(o_run) > 0 or v_rate is not null then
+  if v_turns and (cardinality(o_run) > 0 or v_rate is not null) then
     update limited x set running = q.running, virtual_time = q.virtual_time, tokens = v_tokens,
         tokens_at = case when v_rate is not null then p_now end,
         -- paceAfter
@@ -222,7 +247,7 @@ create function take_limited_runs(p_limited int, p_workflows text[], p_versions 
 language plpgsql volatile set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   q limited; l record; v_priorities int[] := '{}'; v_rows tid[]; f_run uuid[] := '{}'; f_rows tid[] := '{}'; f_at bigint[] := '{}'; f_priority int[] := '{}';
-  w_run uuid[] := '{}'; w_rows tid[] := '{}'; w_at bigint[] := '{}'; w_lane int[] := '{}'; v_key text[]; a record;
+  w_run uuid[] := '{}'; w_rows tid[] := '{}'; w_at bigint[] := '{}'; w_lane int[] := '{}'; w_no bigint[] := '{}'; v_key text[]; a record;
 begin
   o_run := '{}'; o_rows := '{}'; o_lanes := '{}';
   if not pg_try_advisory_xact_lock(limited_lock(p_limited)) then
@@ -252,10 +277,11 @@ begin
     continue when cardinality(v_rows) = 0;
     for a in
       select x.free, array_agg(x.run_id order by x.available_at, x.run_id) as runs, array_agg(x.place order by x.available_at, x.run_id) as rows,
-             array_agg(x.available_at order by x.available_at, x.run_id) as times, min(x.deadline_at) as deadline
-        from (select r.run_id, r.ctid as place, r.available_at, r.deadline_at,
+             array_agg(x.available_at order by x.available_at, x.run_id) as times, array_agg(x.run_no order by x.available_at, x.run_id) as numbers,
+             min(x.deadline_at) as deadline
+        from (select r.run_id, r.run_no, r.ctid as place, r.available_at, r.deadline_at,
                      coalesce(r.deadline_at <= p_now, false)
-                     or (select 1 from places p where p.run_id = r.run_id and p.seq = 0 and not p.given_back limit 1) is not null
+                     or (select 1 from places p where p.run_id = r.run_id and p.seq = 0 and ${TAKEN} limit 1) is not null
                      or (select 1 from inbox m where m.run_id = case when r.delivered > r.consumed then r.run_id end
                             and m.number > r.consumed and m.kind = 'cancel' limit 1) is not null as free
                 from runs r where r.ctid = any (v_rows)) x group by x.free
@@ -264,29 +290,31 @@ begin
         f_run := f_run || a.runs; f_rows := f_rows || a.rows; f_at := f_at || a.times;
         f_priority := f_priority || array_fill(l.priority, array[cardinality(a.runs)]);
       else
-        w_run := w_run || a.runs; w_rows := w_rows || a.rows; w_at := w_at || a.times;
+        w_run := w_run || a.runs; w_rows := w_rows || a.rows; w_at := w_at || a.times; w_no := w_no || a.numbers;
         w_lane := w_lane || array_fill(l.lane_id, array[cardinality(a.runs)]);
         o_next := least(o_next, a.deadline);
       end if;
     end loop;
   end loop;
   if cardinality(w_run) > 0 then
+    v_key := array(select coalesce((select s.key from run_starts s where s.run_id = w.run_id), '') from unnest(w_run) with ordinality as w(run_id, i)
+                    order by w.i);
     -- awaited: its end concerns others.
     update runs r set available_at = r.deadline_at, awaited = true, waiting_for = array['queue:' || q.queue || '#05']
      where r.ctid = any (w_rows);
     with entered as (
-      insert into lines (limited_id, key, lane_id, at, run_id, seq)
-      select p_limited, coalesce(s.key, ''), w.lane_id, w.at, w.run_id, 0
-        from unnest(w_run, w_lane, w_at) as w(run_id, lane_id, at) join run_starts s on s.run_id = w.run_id
+      insert into lines (limited_id, key, lane_id, at, run_no, run_id, seq)
+      select p_limited, w.key, w.lane_id, w.at, w.run_no, w.run_id, 0
+        from unnest(w_run, w_lane, w_at, w_no, v_key) as w(run_id, lane_id, at, run_no, key)
       on conflict (run_id, seq) do nothing
     )
-    select array_agg(distinct coalesce(s.key, '')) into v_key from unnest(w_run) as w(run_id) join run_starts s on s.run_id = w.run_id;
+    select array_agg(distinct w.key) into v_key from unnest(v_key) as w(key);
     perform keys_ready(p_limited, v_key, null, q.virtual_time);
   end if;
   select coalesce(array_agg(f.run_id), '{}'), coalesce(array_agg(f.place), '{}') into o_run, o_rows
     from (select * from unnest(f_run, f_rows, f_at, f_priority) as x(run_id, place, at, priority)
            order by x.priority desc, x.at, x.run_id limit p_limit) f;
-  if cardinality(o_run) > 0 then delete from lines x where x.run_id = any (o_run) and x.seq = 0; end if;
+  if cardinality(o_run) > 0 then perform leave_lines(o_run, array_fill(0, array[cardinality(o_run)])); end if;
   update limited x set running = q.running where x.limited_id = p_limited and x.running <> q.running;
   select * into a from admit_places(p_limited, 'runs', o_lanes, v_priorities, p_limit - cardinality(o_run), p_now);
   o_run := o_run || a.o_run; o_rows := o_rows || a.o_rows; o_next := least(o_next, a.o_next);
@@ -323,13 +351,14 @@ begin
     end if;
     continue when cardinality(v_rows) = 0;
     with entered as (
-      insert into lines (limited_id, key, lane_id, at, run_id, seq)
-      select p_limited, coalesce(t.key, s.key, ''), t.lane_id, t.available_at, t.run_id, t.seq
-        from tasks t left join run_starts s on s.run_id = t.run_id where t.ctid = any (v_rows)
+      insert into lines (limited_id, key, lane_id, at, run_no, run_id, seq)
+      select p_limited, coalesce(t.key, (select s.key from run_starts s where s.run_id = t.run_id), ''), t.lane_id, t.available_at,
+             (select r.run_no from runs r where r.run_id = t.run_id), t.run_id, t.seq
+        from tasks t where t.ctid = any (v_rows)
       on conflict (run_id, seq) do nothing
     )
-    select array_agg(distinct coalesce(t.key, s.key, '')) into v_key
-      from tasks t left join run_starts s on s.run_id = t.run_id where t.ctid = any (v_rows);
+    select array_agg(distinct coalesce(t.key, (select s.key from run_starts s where s.run_id = t.run_id), '')) into v_key
+      from tasks t where t.ctid = any (v_rows);
     update tasks t set available_at = null, standing = 1 where t.ctid = any (v_rows);
     perform keys_ready(p_limited, v_key, null, q.virtual_time);
   end loop;

@@ -98,7 +98,10 @@ begin
     )
     select null::boolean, null::bigint, null::boolean, null::bigint, null::boolean, null::json,
            o.run_id, nullif(s.chain_id, o.run_id), s.continued_from, s.id, s.seed, o.lane_id,
-           o.status, o.epoch, o.commit_no, o.event_count, o.delivered, o.consumed, o.deaths, o.alone_deaths, o.suspect,
+           o.status, o.epoch, o.commit_no,
+           -- A run that was claimed before may have recorded something since.
+           case when cardinality(v_rows) > 0 then o.event_count else greatest(o.event_count,
+             (select e.seq from events e where e.run_no = o.run_no order by e.seq desc limit 1)) end, o.delivered, o.consumed, o.deaths, o.alone_deaths, o.suspect,
            o.created_at, o.started_at, o.deadline_at, s.timeout_ms, a.attributes, o.compensation,
            case when coalesce(m.number = o.consumed + 1, true) then s.input end, o.error,
            ${LINEAGE}, s.key,

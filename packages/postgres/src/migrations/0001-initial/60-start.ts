@@ -26,7 +26,7 @@ set plan_cache_mode = force_generic_plan as $$
 declare
   v_open int[] := array(select generate_subscripts(p_run, 1));
   v_version text[] := p_version; v_lane int[]; v_limited int[]; v_live boolean := false; v_home text; v_now bigint; v_lines text[] := '{}';
-  v_out text[]; v_found uuid[]; v_locked uuid[]; v_won int[]; v_made int[];
+  v_out text[]; v_found uuid[]; v_locked uuid[]; v_gates uuid[]; v_won int[]; v_made int[];
   r_i int[] := '{}'; r_outcome text[] := '{}'; r_run uuid[] := '{}';          -- answers: existing rows
   f_i int[] := '{}'; f_created bigint[] := '{}'; f_available bigint[] := '{}'; f_held boolean[] := '{}';  -- and new ones
   v_created bigint[]; v_available bigint[]; v_held boolean[]; v_taken text[];
@@ -55,10 +55,14 @@ begin
     -- 1. "replace": lock the old runs before judging them. If another transaction has locked a row, that start is busy.
     v_locked := '{}';
     if 'replace' = any (p_if_running) then
+      v_gates := array(select r.held_by from unnest(v_open) k(i)
+          join open_ids o on o.namespace = p_namespace[k.i] and o.id = p_id[k.i] join runs r on r.run_id = o.run_id
+         where p_if_running[k.i] = 'replace' and r.held_by is not null);
+      if cardinality(v_gates) > 0 and not close_gates(v_gates) then v_gates := '{}'; end if;
       -- And their ids, which the start of a child may have locked.
       v_locked := array(select r.run_id from unnest(v_open) k(i)
           join open_ids o on o.namespace = p_namespace[k.i] and o.id = p_id[k.i] join runs r on r.run_id = o.run_id
-         where p_if_running[k.i] = 'replace' for no key update of r, o skip locked);
+         where p_if_running[k.i] = 'replace' and (r.held_by is null or r.held_by = any (v_gates)) for no key update of r, o skip locked);
     end if;
     if cardinality(p_depth) > 0 then v_refused := refuse_children(v_open, p_run, p_namespace, p_parent_namespace, p_parent, p_depth); end if;
     if m_i is not null then
@@ -91,7 +95,9 @@ begin
     if p_bounded and array_remove(v_limited, null) <> '{}' then
       select array_agg(case when j.outcome = 'create' and j.rank > j.room then 'queue_full' else j.outcome end order by j.n) into v_out
         from (select k.n, k.outcome, q.room,
-                     count(*) filter (where k.outcome = 'create') over (partition by v_limited[k.i] order by k.n) as rank
+                     -- Those that begin later do not wait yet.
+                     1 + count(*) filter (where k.outcome = 'create' and coalesce(p_start_at[k.i], 0) <= v_now and coalesce(p_delay[k.i], 0) <= 0)
+                       over (partition by v_limited[k.i] order by k.n rows between unbounded preceding and 1 preceding) as rank
                 from unnest(v_open, v_out) with ordinality as k(i, outcome, n)
                 left join (select x.id, backlog_room(x.id, v_now) as room from (select distinct l.id from unnest(v_limited) l(id)) x) q
                        on q.id = v_limited[k.i]) j;
@@ -106,6 +112,7 @@ begin
           join runs r using (run_id) where k.outcome = 'replace'
       ), ended as (
         update runs r set status = 'terminated', epoch = r.epoch + 1, held_by = null, claim_id = null, alone = false,
+            event_count = case when r.held_by is null then r.event_count else last_seq(r.run_no, r.event_count) end,
             available_at = null, waiting_for = null, ended_at = end_time(r, v_now), error = p_replace_error
           from old where r.run_id = old.run_id
       ), handed as (

@@ -1,3 +1,5 @@
+import { eventsAfter } from "./10-tables.ts";
+
 export const INBOX = String.raw`
 -- The newest of the runs that have continued the one with that run id, which is gone.
 create function newest_of_chain(p_first uuid, p_namespace text) returns uuid language sql stable as $$
@@ -63,7 +65,7 @@ begin
       into l_i, l_run, l_row, l_status, l_held, l_next, l_closed, l_delivered, l_consumed, l_epoch, l_take
       from (select g.positions, r.run_id, r.ctid as place, r.status, r.held_by, r.continued_as, r.ended_at is not null as closed,
                    r.delivered, r.consumed, r.epoch, r.held_by is null and r.status <> 'parked' and not r.suspect
-                     and (r.waiting_for is null or r.waiting_for[1] not like 'queue:%#05') as free
+                     and coalesce(r.waiting_for[1], '') not like 'queue:%#05' as free
               from (select t.run_id, array_agg(t.i) as positions from unnest(v_target) with ordinality as t(run_id, i)
                      where t.i <> all (v_refused) group by t.run_id) g
               join runs r on r.run_id = g.run_id
@@ -206,8 +208,7 @@ begin
       from unnest(p_namespace, p_run, p_after) with ordinality as a(namespace, run_id, after, i)
       join runs r on r.run_id = a.run_id
       join lanes l on l.lane_id = r.lane_id and l.namespace = a.namespace
-     cross join lateral (select * from events x where x.run_no = r.run_no and x.seq > a.after
-                          order by x.seq limit p_limit) e
+     cross join lateral (${eventsAfter("a.after", "p_limit")}) e
      order by a.i, e.seq;
 end $$;
 `;

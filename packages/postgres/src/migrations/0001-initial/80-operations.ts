@@ -5,11 +5,14 @@ returns table (i int, outcome text, run_id uuid, status run_status, hints text, 
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
-declare v_now bigint; v_target uuid[]; v_locked uuid[]; v_ended uuid[]; v_lines text[]; v_awaited uuid[]; v_parents uuid[];
+declare v_now bigint; v_target uuid[]; v_gates uuid[]; v_locked uuid[]; v_ended uuid[]; v_lines text[]; v_awaited uuid[]; v_parents uuid[];
 begin
   select array_agg(run_of(p_run[k.i], p_namespace[k.i], p_id[k.i]) order by k.i) into v_target
     from generate_subscripts(p_run, 1) k(i);
-  v_locked := array(select r.run_id from runs r where r.run_id = any (v_target) for no key update skip locked);
+  v_gates := array(select r.held_by from runs r where r.run_id = any (v_target) and r.held_by is not null);
+  if cardinality(v_gates) > 0 and not close_gates(v_gates) then v_gates := '{}'; end if;
+  v_locked := array(select r.run_id from runs r where r.run_id = any (v_target)
+                       and (r.held_by is null or r.held_by = any (v_gates)) for no key update skip locked);
   -- And the ids of open ones, which the start of a child may have locked.
   v_ended := array(
     select o.run_id from unnest(v_locked) k(run_id) join run_starts s on s.run_id = k.run_id
@@ -20,6 +23,7 @@ begin
      where r.run_id = any (v_ended) and r.ended_at is null
   ), ended as (
     update runs r set status = 'terminated', epoch = r.epoch + 1, held_by = null, claim_id = null, alone = false,
+        event_count = case when r.held_by is null then r.event_count else last_seq(r.run_no, r.event_count) end,
         available_at = null, waiting_for = null, ended_at = end_time(r, v_now), error = p_error from old where r.run_id = old.run_id
   ), freed as (
     delete from open_ids o using old where o.namespace = old.namespace and o.id = old.id returning o.run_id, o.children_of
@@ -48,7 +52,7 @@ set plan_cache_mode = force_generic_plan as $$
 declare v_run uuid := run_of(p_run, p_namespace, p_id); v_now bigint; r record;
 begin
   select x.run_no, x.status, x.ended_at, x.event_count, coalesce(x.started_at, x.created_at) as begun, s.namespace, s.id,
-         s.created_at, s.timeout_ms into r
+         s.created_at, s.timeout_ms, x.tail_at into r
     from runs x join run_starts s using (run_id) where x.run_id = v_run for no key update of x skip locked;
   if not found then
     select x.status into o_status from runs x where x.run_id = v_run;
@@ -66,12 +70,17 @@ begin
     return;
   end if;
   v_now := now_ms();
+  -- The row of a run that is open has no event.
+  insert into events (run_no, seq, type, op, at, payload, meta)
+  select x.run_no, x.event_count, x.tail_type, x.tail_op, x.tail_at, x.tail_payload, x.tail_meta
+    from runs x where x.run_id = v_run and x.tail_type is not null;
   insert into events (run_no, seq, type, op, at, payload, meta)
   values (r.run_no, p_event_count + 1, p_type, p_op,
-          greatest(v_now, r.begun, (select e.at from events e where e.run_no = r.run_no and e.seq = p_event_count)),
+          greatest(v_now, r.begun, r.tail_at, (select e.at from events e where e.run_no = r.run_no and e.seq = p_event_count)),
           p_payload, p_meta);
   update runs x set event_count = x.event_count + 1, epoch = x.epoch + 1, status = 'running', ended_at = null, deaths = 0,
       alone_deaths = 0, suspect = false, output = null, error = null, compensation = null, parked_by = null,
+      tail_type = null, tail_at = null, tail_op = null, tail_payload = null, tail_meta = null,
       deadline_at = case when x.deadline_at is not null then v_now + r.timeout_ms end,
       available_at = v_now where x.run_id = v_run;
   perform forget_end(v_run);

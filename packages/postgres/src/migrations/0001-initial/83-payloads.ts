@@ -31,6 +31,9 @@ begin
                where e.run_no = r.run_no and e.seq > numbers_after(2, k.part, k.number) and length(e.payload) > 0
                order by e.seq limit p_limit)
              union all
+             select 2, r.event_count, r.tail_payload
+              where r.event_count > numbers_after(2, k.part, k.number) and length(r.tail_payload) > 0
+             union all
              (select 3, m.number, m.payload from inbox m
                where m.run_id = r.run_id and m.number > numbers_after(3, k.part, k.number) and length(m.payload) > 0
                  and m.kind = any (p_kinds)
@@ -88,6 +91,10 @@ begin
       elsif v_place.part = 2 then
         update events x set payload = v_place.new
          where x.run_no = v_place.run_no and x.seq = v_place.number and x.payload in (v_place.old, v_place.new);
+        if not found then
+          update runs x set tail_payload = v_place.new
+           where x.run_id = v_place.run_id and x.event_count = v_place.number and x.tail_payload in (v_place.old, v_place.new);
+        end if;
       elsif v_place.part = 3 then
         update inbox x set payload = v_place.new
          where x.run_id = v_place.run_id and x.number = v_place.number and x.payload in (v_place.old, v_place.new)

@@ -16,16 +16,18 @@ begin
     select row_to_json(l) into o_run from lean_rows l where l.run_id = p_run;
     return;
   end if;
-  select x.run_no, x.status, x.event_count, x.started_at, s.id into r from runs x join run_starts s using (run_id)
+  select x.run_no, x.status, x.event_count, x.started_at, x.held_by, s.id, x.tail_op into r from runs x join run_starts s using (run_id)
    where x.run_id = p_origin and s.namespace = p_namespace for key share of x skip locked;
   if not found then
     o_outcome := case when (select 1 from run_starts s where s.run_id = p_origin and s.namespace = p_namespace) is null
                       then 'not_found' else 'busy' end;
     return;
   end if;
-  if r.event_count < p_copied then o_outcome := 'not_found'; return; end if;
+  if greatest(r.event_count, case when r.held_by is not null then (select e.seq from events e where e.run_no = r.run_no
+                                                                    order by e.seq desc limit 1) end) < p_copied then o_outcome := 'not_found'; return; end if;
   if r.status = 'compensating' or (select 1 from events e where e.run_no = r.run_no and e.seq > p_judged
-                                      and starts_with(e.op, 'compensate:') limit 1) is not null then
+                                      and starts_with(e.op, 'compensate:') limit 1) is not null
+     or r.event_count > p_judged and starts_with(r.tail_op, 'compensate:') then
     o_outcome := 'compensated';
     return;
   end if;
@@ -44,7 +46,10 @@ begin
   insert into forks (origin_run_id, created_at, run_id, namespace, id) values (p_origin, v_created, p_run, p_namespace, p_id);
   insert into events (run_no, seq, type, op, at, payload, meta)
   select v_no, e.seq, e.type, e.op, e.at, e.payload, e.meta from events e
-   where e.run_no = r.run_no and e.seq <= p_copied order by e.seq;
+   where e.run_no = r.run_no and e.seq <= p_copied
+  union all
+  select v_no, x.event_count, x.tail_type, x.tail_op, x.tail_at, x.tail_payload, x.tail_meta from runs x
+   where x.run_id = p_origin and x.tail_type is not null and x.event_count <= p_copied order by 2;
   insert into events (run_no, seq, type, at, payload, meta)
   values (v_no, p_copied + 1, p_type,
           greatest(now_ms(), coalesce(r.started_at, v_created), (select e.at from events e where e.run_no = v_no and e.seq = p_copied)),

@@ -63,21 +63,27 @@ begin
     from lead(p_worker, p_coordinates and not p_draining, o_now, p_notify) l;
 end $$;
 
--- Releases runs, due at once: epoch + 1 fences off the previous holder at its next write.
+-- Releases runs whose gate is closed, due at once: epoch + 1 fences off the previous holder at its next write.
 create function give_back(p_run uuid[], p_now bigint) returns void language sql volatile set enable_seqscan = off as $$
-  update runs r set epoch = r.epoch + 1, held_by = null, claim_id = null, alone = false,
+  update runs r set epoch = r.epoch + 1, event_count = last_seq(r.run_no, r.event_count), held_by = null, claim_id = null, alone = false,
       available_at = p_now where r.run_id = any (p_run) $$;
 
 create function release_runs(
-  p_namespace text, p_worker uuid, p_run uuid[], p_epoch int[], p_notify boolean, out o_released int, out o_hints text)
+  p_namespace text, p_worker uuid, p_run uuid[], p_epoch int[], p_died_alone boolean, p_notify boolean, out o_released int, out o_hints text)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
-declare v_now bigint := now_ms(); v_mine uuid[];
+declare v_now bigint; v_mine uuid[];
 begin
+  o_released := 0;
+  if not close_gates(array[p_worker]) then return; end if;
+  v_now := now_ms();
   v_mine := array(select r.run_id from unnest(p_run, p_epoch) as a(run_id, epoch)
                     join runs r on r.run_id = a.run_id and r.epoch = a.epoch and r.held_by = p_worker
                     join workers w on w.worker_id = p_worker and w.namespace = p_namespace
                      for no key update of r skip locked);
+  if p_died_alone is not null then
+    update runs r set deaths = r.deaths + 1, alone_deaths = r.alone_deaths + p_died_alone::int where r.run_id = any (v_mine);
+  end if;
   perform give_back(v_mine, v_now);
   o_released := cardinality(v_mine);
   o_hints := send_hints(due_lines(v_mine, v_now), p_notify);
@@ -85,18 +91,25 @@ end $$;
 
 -- Takes a run from whoever holds it, unless something was recorded since the caller looked.
 create function restart_run(
-  p_namespace text, p_run uuid, p_epoch int, p_commit int, p_type smallint, p_meta bytea, p_notify boolean, out o_outcome text, out o_hints text)
+  p_namespace text, p_run uuid, p_epoch int, p_commit int, p_events int, p_type smallint, p_meta bytea, p_notify boolean, out o_outcome text, out o_hints text)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
-declare v_now bigint; r record;
+declare v_now bigint; v_holder uuid; r record;
 begin
   if (select 1 from run_starts s where s.run_id = p_run and s.namespace = p_namespace) is null then
     o_outcome := 'not_found';
     return;
   end if;
-  select x.epoch, x.commit_no, x.held_by into r from runs x where x.run_id = p_run for no key update skip locked;
+  select x.held_by into v_holder from runs x where x.run_id = p_run and x.epoch = p_epoch;
+  if v_holder is null then o_outcome := 'moved'; return; end if;
+  if not close_gates(array[v_holder]) then o_outcome := 'busy'; return; end if;
+  select x.epoch, x.commit_no, x.event_count, x.run_no, x.held_by into r from runs x where x.run_id = p_run for no key update skip locked;
   if not found then o_outcome := 'busy'; return; end if;
-  if r.held_by is null or r.epoch <> p_epoch or r.commit_no <> p_commit then o_outcome := 'moved'; return; end if;
+  if r.held_by is distinct from v_holder or r.epoch <> p_epoch or r.commit_no <> p_commit
+     or last_seq(r.run_no, r.event_count) <> p_events then
+    o_outcome := 'moved';
+    return;
+  end if;
   v_now := now_ms();
   perform give_back(array[p_run], v_now);
   perform append_note(p_run, p_type, p_meta, v_now);
@@ -107,7 +120,7 @@ end $$;
 create function stop_worker(p_namespace text, p_worker uuid, p_notify boolean, out o_hints text)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
-declare v_now bigint; v_mine uuid[]; v_tasks tid[];
+declare v_now bigint; v_mine uuid[] := '{}'; v_tasks tid[];
 begin
   -- FOR UPDATE excludes the KEY SHARE of a claim in flight: once it is granted, the worker can claim nothing more.
   perform 1 from workers w where w.worker_id = p_worker and w.namespace = p_namespace for update;
@@ -115,8 +128,11 @@ begin
   v_now := now_ms();
   update workers w set status = 'offline', stopped_at = v_now where w.worker_id = p_worker and w.status <> 'offline';
   if found then perform log_worker(p_worker, 'stopped', v_now); end if;
-  v_mine := array(select r.run_id from runs r where r.held_by = p_worker for no key update skip locked);
-  perform give_back(v_mine, v_now);
+  -- If one of its flushes takes too long, the next sweep reclaims its runs.
+  if close_gates(array[p_worker]) then
+    v_mine := array(select r.run_id from runs r where r.held_by = p_worker for no key update skip locked);
+    perform give_back(v_mine, v_now);
+  end if;
   v_tasks := array(select t.ctid from tasks t where t.held_by = p_worker for no key update skip locked);
   o_hints := send_hints(due_lines(v_mine, v_now) || return_tasks(v_tasks, '{}', v_now, 1, 1) || step_down(p_worker), p_notify);
 end $$;
@@ -129,7 +145,7 @@ create function sweep_workers(
   out o_next_task_expiry_at bigint, out o_owes boolean, out o_hints text)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan set enable_bitmapscan = off as $$
-declare v_ids uuid[]; v_parked uuid[]; v_lines text[]; v_tasks tid[]; v_died boolean[]; v_awaited uuid[]; v_parents uuid[];
+declare v_gates uuid[]; v_ids uuid[]; v_parked uuid[]; v_lines text[]; v_tasks tid[]; v_died boolean[]; v_awaited uuid[]; v_parents uuid[];
 begin
   o_now := now_ms();
   -- FOR UPDATE, not NO KEY UPDATE: it must exclude the KEY SHARE of a claim or a start-and-hold in flight.
@@ -143,12 +159,15 @@ begin
   insert into worker_log (namespace, worker_id, name, type, at)
   select d.namespace, d.worker_id, d.name, 'died', o_now from dead d order by d.worker_id;
   get diagnostics o_dead = row_count;
+  -- A worker that has a flush on its way is left for the next sweep. Without a lease it starts nothing, so that its flushes come to an end.
+  v_gates := array(select w.worker_id from (select x.worker_id from workers x where not x.emptied and x.status = 'offline' offset 0) w
+                    where pg_try_advisory_xact_lock(gate_of(w.worker_id)));
   -- Reclaims the runs of every offline worker, except those that have proved to kill workers.
   with gone as materialized (
     select r.run_id, w.died from workers w join runs r on r.held_by = w.worker_id
-     where not w.emptied and w.status = 'offline' limit p_limit for no key update of r skip locked
+     where not w.emptied and w.status = 'offline' and w.worker_id = any (v_gates) limit p_limit for no key update of r skip locked
   ), freed as (
-    update runs r set epoch = r.epoch + 1, held_by = null, claim_id = null, alone = false,
+    update runs r set epoch = r.epoch + 1, event_count = last_seq(r.run_no, r.event_count), held_by = null, claim_id = null, alone = false,
         deaths = r.deaths + g.died::int, alone_deaths = r.alone_deaths + (g.died and r.alone)::int,
         suspect = case when g.died then r.deaths + 1 >= p_suspect_after else r.suspect end,
         status = case when r.alone_deaths + (g.died and r.alone)::int >= p_park_after then 'parked' else r.status end,

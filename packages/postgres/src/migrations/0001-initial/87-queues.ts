@@ -3,12 +3,19 @@ export const QUEUES = String.raw`
 
 -- The lock of the lanes keeps new ones from being missed, and that of the queue its claims away. Both are held for as long as it takes
 -- to count what has begun, or to make everything in line due.
-create function set_queue(p_namespace text, p_queue text, p_limits jsonb, p_notify boolean, out o_hints text)
+create function set_queue(p_namespace text, p_queue text, p_limits jsonb, p_revision uuid, p_next uuid, p_notify boolean,
+  out o_written boolean, out o_revision uuid, out o_hints text)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
 declare v_kind text; v_id int; v_now bigint; v_lines text[] := '{}';
 begin
   lock table lanes, task_lanes in share row exclusive mode;
+  select q.revision into o_revision from queue_revisions q where q.namespace = p_namespace and q.queue = p_queue;
+  o_written := o_revision is not distinct from p_next;
+  if o_written or o_revision is distinct from p_revision then return; end if;
+  insert into queue_revisions as q (namespace, queue, revision) values (p_namespace, p_queue, p_next)
+  on conflict (namespace, queue) do update set revision = p_next;
+  o_written := true;
   foreach v_kind in array array['runs', 'tasks'] loop
     select q.limited_id into v_id from limited q where q.namespace = p_namespace and q.queue = p_queue and q.kind = v_kind;
     continue when v_id is null and p_limits is null;
@@ -83,7 +90,7 @@ begin
               min(x.available_at) filter (where x.status = 'sleeping') as timer
          from (select r.available_at, r.status from runs r
                 where r.lane_id = n.lane_id and r.suspect = k.suspect and r.available_at <= v_now
-                  and (n.limited_id is null or r.waiting_for is null or r.waiting_for[1] not like 'queue:%#05')
+                  and (n.limited_id is null or coalesce(r.waiting_for[1], '') not like 'queue:%#05')
                 order by r.available_at limit p_at_most) x) d
      where n.namespace = p_namespace and d.n > 0
     union all
@@ -101,7 +108,8 @@ end $$;
 
 -- One row for each queue and kind. p_key: only what has that key.
 create function list_queues(p_namespace text, p_queue text, p_key text, p_holders int)
-returns table (queue text, kind text, limits jsonb, waiting bigint, running bigint, oldest bigint, per_second double precision, holders json)
+returns table (queue text, kind text, limits jsonb, waiting bigint, running bigint, oldest bigint, per_second double precision, token_at bigint,
+  holders json)
 language plpgsql stable security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
@@ -118,7 +126,7 @@ begin
        cross join lateral (
          select count(*) as n, min(r.available_at) as at from runs r
           where r.lane_id = n.lane_id and r.available_at <= v_now
-            and (n.limited_id is null or r.waiting_for is null or r.waiting_for[1] not like 'queue:%#05')
+            and (n.limited_id is null or coalesce(r.waiting_for[1], '') not like 'queue:%#05')
             and (p_key is null or (select coalesce(s.key, '') from run_starts s where s.run_id = r.run_id) = p_key)) d
        where n.namespace = p_namespace group by n.queue
       union all
@@ -140,6 +148,12 @@ begin
     select m.queue, k.kind, q.limits, coalesce(d.n, 0)::bigint + coalesce(l.n, 0),
            case when q.limited_id is null then coalesce(h.n, 0) else p.n end, least(d.at, l.at),
            case when q.limited_id is null then 0 else q.per_second * exp(-least(700, greatest(0, v_now - q.pace_at)::double precision / 60000)) end,
+           (select token_at(x.tokens, x.rate, v_now, 1)
+              from (select case when p_key is null then q.limits -> 'rate' when p_key <> '' then q.limits -> 'perKey' -> 'rate' end as rate,
+                           case when p_key is null then tokens_in(q.tokens, q.tokens_at, q.limits -> 'rate', v_now)
+                                when p_key <> '' then tokens_in(y.tokens, y.tokens_at, q.limits -> 'perKey' -> 'rate', v_now) end as tokens
+                      from (select 1) o left join limited_keys y on y.limited_id = q.limited_id and y.key = p_key) x
+             where x.tokens < 1),
            (select json_agg(json_build_object('id', s.id, 'runId', x.run_id, 'key', nullif(x.key, ''), 'op', t.op, 'since', x.since)
                             order by x.since, x.run_id, x.seq)
               from (select * from places y where y.limited_id = q.limited_id and not y.given_back and (p_key is null or y.key = p_key)

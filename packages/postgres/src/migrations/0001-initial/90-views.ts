@@ -46,7 +46,11 @@ select v.namespace, v.id, v.run_id, v.workflow, v.version, v.queue, v.priority, 
 create view readable_events as
 select s.namespace, s.id, s.run_id, e.seq, event_type_name(e.type) as type, e.op, at_time(e.at) as at,
        payload_json(e.payload) as payload, payload_json(e.meta) as meta
-  from events e join runs r using (run_no) join run_starts s on s.run_id = r.run_id;
+  from events e join runs r using (run_no) join run_starts s on s.run_id = r.run_id
+union all
+select s.namespace, s.id, s.run_id, r.event_count, event_type_name(r.tail_type), r.tail_op, at_time(r.tail_at),
+       payload_json(r.tail_payload), payload_json(r.tail_meta)
+  from runs r join run_starts s using (run_id) where r.tail_type is not null;
 
 create view readable_steps as
 select e.namespace, e.id, e.run_id, e.op as step,

@@ -342,8 +342,8 @@ export declare type HeartbeatRequest = Message<"holdfast.v1.HeartbeatRequest"> &
   namespace: string;
 
   /**
-   * With lists_tasks: the tokens of all tasks that it works on. One that it holds and does not name for 30 seconds, because the answer
-   * of its poll was lost, is given to others.
+   * With lists_tasks: the tokens of all tasks and runs that it works on. One that it holds and does not name for 30 seconds, because
+   * the answer of its poll was lost, is given to others.
    *
    * @generated from field: repeated string task_tokens = 3;
    */
@@ -378,7 +378,7 @@ export declare type HeartbeatResponse = Message<"holdfast.v1.HeartbeatResponse">
   shouldDrain: boolean;
 
   /**
-   * Tokens of tasks that it holds and that nobody wants any longer.
+   * Tokens of tasks that it holds and that nobody wants any longer, and of runs that it has named and does not hold any longer.
    *
    * @generated from field: repeated string cancelled_task_tokens = 3;
    */
@@ -507,7 +507,7 @@ export declare type PollTaskResponse = Message<"holdfast.v1.PollTaskResponse"> &
   kind: TaskKind;
 
   /**
-   * A secret that stands for this attempt, at any server.
+   * A secret that stands for this attempt: of a task at any server, of a run at this one.
    *
    * @generated from field: string task_token = 5;
    */
@@ -519,7 +519,7 @@ export declare type PollTaskResponse = Message<"holdfast.v1.PollTaskResponse"> &
   attempt: number;
 
   /**
-   * The same for every attempt of the same task.
+   * The same for every attempt of the same task; the steps of a run have their own.
    *
    * @generated from field: string idempotency_key = 7;
    */
@@ -533,7 +533,7 @@ export declare type PollTaskResponse = Message<"holdfast.v1.PollTaskResponse"> &
   lastDetails?: Payload | undefined;
 
   /**
-   * What a run has done before.
+   * What a run has done before: the first 1000 steps, or 1 MiB of them. BeginStep knows them all.
    *
    * @generated from field: repeated holdfast.v1.Step steps = 9;
    */
@@ -706,21 +706,29 @@ export declare type BeginStepRequest = Message<"holdfast.v1.BeginStepRequest"> &
   namespace: string;
 
   /**
+   * With an empty task_token: a run that the worker holds which x-holdfast-worker names.
+   *
    * @generated from field: string run_id = 2;
    */
   runId: string;
 
   /**
+   * Each name is done once per run: in a loop, number them.
+   *
    * @generated from field: string step_name = 3;
    */
   stepName: string;
 
   /**
+   * FUNCTION (the default) or SLEEP.
+   *
    * @generated from field: holdfast.v1.StepKind kind = 4;
    */
   kind: StepKind;
 
   /**
+   * Not kept.
+   *
    * @generated from field: holdfast.v1.Payload input = 5;
    */
   input?: Payload | undefined;
@@ -734,6 +742,13 @@ export declare type BeginStepRequest = Message<"holdfast.v1.BeginStepRequest"> &
    * @generated from field: string task_token = 7;
    */
   taskToken: string;
+
+  /**
+   * The longest that one attempt may take; then it has failed, and the run is taken from its worker.
+   *
+   * @generated from field: google.protobuf.Duration timeout = 8;
+   */
+  timeout?: Duration | undefined;
 };
 
 /**
@@ -752,6 +767,8 @@ export declare type BeginStepResponse = Message<"holdfast.v1.BeginStepResponse">
   stepId: string;
 
   /**
+   * False: the step has ended before; cached_output or cached_error says how.
+   *
    * @generated from field: bool should_execute = 2;
    */
   shouldExecute: boolean;
@@ -800,6 +817,8 @@ export declare type CompleteStepRequest = Message<"holdfast.v1.CompleteStepReque
   runId: string;
 
   /**
+   * From BeginStep, or the name of the step.
+   *
    * @generated from field: string step_id = 3;
    */
   stepId: string;
@@ -815,11 +834,18 @@ export declare type CompleteStepRequest = Message<"holdfast.v1.CompleteStepReque
   taskToken: string;
 
   /**
-   * The next step, in the same round trip.
+   * The next step of the same run, in the same round trip.
    *
    * @generated from field: holdfast.v1.BeginStepRequest begin = 6;
    */
   begin?: BeginStepRequest | undefined;
+
+  /**
+   * From BeginStep; 0: whichever is in progress.
+   *
+   * @generated from field: int32 attempt = 7;
+   */
+  attempt: number;
 };
 
 /**
@@ -864,6 +890,8 @@ export declare type FailStepRequest = Message<"holdfast.v1.FailStepRequest"> & {
   runId: string;
 
   /**
+   * From BeginStep, or the name of the step.
+   *
    * @generated from field: string step_id = 3;
    */
   stepId: string;
@@ -877,6 +905,13 @@ export declare type FailStepRequest = Message<"holdfast.v1.FailStepRequest"> & {
    * @generated from field: string task_token = 5;
    */
   taskToken: string;
+
+  /**
+   * From BeginStep; 0: whichever is in progress.
+   *
+   * @generated from field: int32 attempt = 6;
+   */
+  attempt: number;
 };
 
 /**
@@ -1057,6 +1092,317 @@ export declare type SleepResponse = Message<"holdfast.v1.SleepResponse"> & {
  * Use `create(SleepResponseSchema)` to create a new message.
  */
 export declare const SleepResponseSchema: GenMessage<SleepResponse>;
+
+/**
+ * @generated from message holdfast.v1.AttachRequest
+ */
+export declare type AttachRequest = Message<"holdfast.v1.AttachRequest"> & {
+  /**
+   * Chosen by the worker, and repeated in the answer.
+   *
+   * @generated from field: int64 call = 1;
+   */
+  call: bigint;
+
+  /**
+   * @generated from oneof holdfast.v1.AttachRequest.message
+   */
+  message: {
+    /**
+     * @generated from field: holdfast.v1.AttachHello hello = 2;
+     */
+    value: AttachHello;
+    case: "hello";
+  } | {
+    /**
+     * @generated from field: holdfast.v1.AttachCredits credits = 3;
+     */
+    value: AttachCredits;
+    case: "credits";
+  } | {
+    /**
+     * @generated from field: holdfast.v1.HeartbeatRequest heartbeat = 4;
+     */
+    value: HeartbeatRequest;
+    case: "heartbeat";
+  } | {
+    /**
+     * @generated from field: holdfast.v1.BeginStepRequest begin_step = 5;
+     */
+    value: BeginStepRequest;
+    case: "beginStep";
+  } | {
+    /**
+     * @generated from field: holdfast.v1.CompleteStepRequest complete_step = 6;
+     */
+    value: CompleteStepRequest;
+    case: "completeStep";
+  } | {
+    /**
+     * @generated from field: holdfast.v1.FailStepRequest fail_step = 7;
+     */
+    value: FailStepRequest;
+    case: "failStep";
+  } | {
+    /**
+     * @generated from field: holdfast.v1.SleepRequest sleep = 8;
+     */
+    value: SleepRequest;
+    case: "sleep";
+  } | {
+    /**
+     * @generated from field: holdfast.v1.CompleteWorkflowRequest complete_workflow = 9;
+     */
+    value: CompleteWorkflowRequest;
+    case: "completeWorkflow";
+  } | {
+    /**
+     * @generated from field: holdfast.v1.FailWorkflowRequest fail_workflow = 10;
+     */
+    value: FailWorkflowRequest;
+    case: "failWorkflow";
+  } | {
+    /**
+     * @generated from field: holdfast.v1.CompleteTaskRequest complete_task = 11;
+     */
+    value: CompleteTaskRequest;
+    case: "completeTask";
+  } | {
+    /**
+     * @generated from field: holdfast.v1.FailTaskRequest fail_task = 12;
+     */
+    value: FailTaskRequest;
+    case: "failTask";
+  } | {
+    /**
+     * @generated from field: holdfast.v1.HeartbeatTaskRequest heartbeat_task = 13;
+     */
+    value: HeartbeatTaskRequest;
+    case: "heartbeatTask";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message holdfast.v1.AttachRequest.
+ * Use `create(AttachRequestSchema)` to create a new message.
+ */
+export declare const AttachRequestSchema: GenMessage<AttachRequest>;
+
+/**
+ * The first message of a stream.
+ *
+ * @generated from message holdfast.v1.AttachHello
+ */
+export declare type AttachHello = Message<"holdfast.v1.AttachHello"> & {
+  /**
+   * Empty: the only namespace of the token.
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * From Register.
+   *
+   * @generated from field: string worker_id = 2;
+   */
+  workerId: string;
+};
+
+/**
+ * Describes the message holdfast.v1.AttachHello.
+ * Use `create(AttachHelloSchema)` to create a new message.
+ */
+export declare const AttachHelloSchema: GenMessage<AttachHello>;
+
+/**
+ * The worker has room for so many more tasks and runs.
+ *
+ * @generated from message holdfast.v1.AttachCredits
+ */
+export declare type AttachCredits = Message<"holdfast.v1.AttachCredits"> & {
+  /**
+   * @generated from field: int32 more = 1;
+   */
+  more: number;
+};
+
+/**
+ * Describes the message holdfast.v1.AttachCredits.
+ * Use `create(AttachCreditsSchema)` to create a new message.
+ */
+export declare const AttachCreditsSchema: GenMessage<AttachCredits>;
+
+/**
+ * @generated from message holdfast.v1.AttachResponse
+ */
+export declare type AttachResponse = Message<"holdfast.v1.AttachResponse"> & {
+  /**
+   * The call that this answers; 0 for work, and for go_away.
+   *
+   * @generated from field: int64 call = 1;
+   */
+  call: bigint;
+
+  /**
+   * @generated from oneof holdfast.v1.AttachResponse.message
+   */
+  message: {
+    /**
+     * @generated from field: holdfast.v1.AttachReady ready = 2;
+     */
+    value: AttachReady;
+    case: "ready";
+  } | {
+    /**
+     * Work, for one credit.
+     *
+     * @generated from field: holdfast.v1.PollTaskResponse task = 3;
+     */
+    value: PollTaskResponse;
+    case: "task";
+  } | {
+    /**
+     * @generated from field: holdfast.v1.HeartbeatResponse heartbeat = 4;
+     */
+    value: HeartbeatResponse;
+    case: "heartbeat";
+  } | {
+    /**
+     * @generated from field: holdfast.v1.BeginStepResponse begin_step = 5;
+     */
+    value: BeginStepResponse;
+    case: "beginStep";
+  } | {
+    /**
+     * @generated from field: holdfast.v1.CompleteStepResponse complete_step = 6;
+     */
+    value: CompleteStepResponse;
+    case: "completeStep";
+  } | {
+    /**
+     * @generated from field: holdfast.v1.FailStepResponse fail_step = 7;
+     */
+    value: FailStepResponse;
+    case: "failStep";
+  } | {
+    /**
+     * @generated from field: holdfast.v1.SleepResponse sleep = 8;
+     */
+    value: SleepResponse;
+    case: "sleep";
+  } | {
+    /**
+     * @generated from field: holdfast.v1.CompleteWorkflowResponse complete_workflow = 9;
+     */
+    value: CompleteWorkflowResponse;
+    case: "completeWorkflow";
+  } | {
+    /**
+     * @generated from field: holdfast.v1.FailWorkflowResponse fail_workflow = 10;
+     */
+    value: FailWorkflowResponse;
+    case: "failWorkflow";
+  } | {
+    /**
+     * @generated from field: holdfast.v1.CompleteTaskResponse complete_task = 11;
+     */
+    value: CompleteTaskResponse;
+    case: "completeTask";
+  } | {
+    /**
+     * @generated from field: holdfast.v1.FailTaskResponse fail_task = 12;
+     */
+    value: FailTaskResponse;
+    case: "failTask";
+  } | {
+    /**
+     * @generated from field: holdfast.v1.HeartbeatTaskResponse heartbeat_task = 13;
+     */
+    value: HeartbeatTaskResponse;
+    case: "heartbeatTask";
+  } | {
+    /**
+     * @generated from field: holdfast.v1.AttachRefusal refusal = 14;
+     */
+    value: AttachRefusal;
+    case: "refusal";
+  } | {
+    /**
+     * @generated from field: holdfast.v1.AttachGoAway go_away = 15;
+     */
+    value: AttachGoAway;
+    case: "goAway";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message holdfast.v1.AttachResponse.
+ * Use `create(AttachResponseSchema)` to create a new message.
+ */
+export declare const AttachResponseSchema: GenMessage<AttachResponse>;
+
+/**
+ * @generated from message holdfast.v1.AttachReady
+ */
+export declare type AttachReady = Message<"holdfast.v1.AttachReady"> & {
+  /**
+   * Calls that may be unanswered at the same time; further ones wait.
+   *
+   * @generated from field: int32 calls_max = 1;
+   */
+  callsMax: number;
+};
+
+/**
+ * Describes the message holdfast.v1.AttachReady.
+ * Use `create(AttachReadySchema)` to create a new message.
+ */
+export declare const AttachReadySchema: GenMessage<AttachReady>;
+
+/**
+ * The call was refused; the stream stays open.
+ *
+ * @generated from message holdfast.v1.AttachRefusal
+ */
+export declare type AttachRefusal = Message<"holdfast.v1.AttachRefusal"> & {
+  /**
+   * A status code of gRPC.
+   *
+   * @generated from field: int32 status = 1;
+   */
+  status: number;
+
+  /**
+   * @generated from field: string message = 2;
+   */
+  message: string;
+
+  /**
+   * @generated from field: holdfast.v1.ErrorDetail error = 3;
+   */
+  error?: ErrorDetail | undefined;
+};
+
+/**
+ * Describes the message holdfast.v1.AttachRefusal.
+ * Use `create(AttachRefusalSchema)` to create a new message.
+ */
+export declare const AttachRefusalSchema: GenMessage<AttachRefusal>;
+
+/**
+ * The server closes soon: no more work comes. Report what is in progress, and attach to another one.
+ *
+ * @generated from message holdfast.v1.AttachGoAway
+ */
+export declare type AttachGoAway = Message<"holdfast.v1.AttachGoAway"> & {
+};
+
+/**
+ * Describes the message holdfast.v1.AttachGoAway.
+ * Use `create(AttachGoAwaySchema)` to create a new message.
+ */
+export declare const AttachGoAwaySchema: GenMessage<AttachGoAway>;
 
 /**
  * @generated from enum holdfast.v1.WorkerStatus
@@ -1269,7 +1615,7 @@ export declare const WorkerService: GenService<{
     output: typeof HeartbeatTaskResponseSchema;
   },
   /**
-   * Workflows.
+   * Runs. ABORTED means: drop the run, it is not yours any longer.
    *
    * @generated from rpc holdfast.v1.WorkerService.BeginStep
    */
@@ -1317,6 +1663,16 @@ export declare const WorkerService: GenService<{
     methodKind: "unary";
     input: typeof SleepRequestSchema;
     output: typeof SleepResponseSchema;
+  },
+  /**
+   * The same messages on one stream. The first message is the hello; then work is sent for as many credits as were given.
+   *
+   * @generated from rpc holdfast.v1.WorkerService.Attach
+   */
+  attach: {
+    methodKind: "bidi_streaming";
+    input: typeof AttachRequestSchema;
+    output: typeof AttachResponseSchema;
   },
 }>;
 

@@ -59,8 +59,8 @@ function waitsForOthers({ heldBy, waitingFor, lastEventAt, startedAt, createdAt 
   return waitingFor.some((entry) => OTHERS.has(waitKind(entry)));
 }
 
-function markOf({ epoch, commit }: ListedRun): string {
-  return `${epoch}/${commit}`;
+function markOf({ epoch, commit, eventCount }: ListedRun): string {
+  return `${epoch}/${commit}/${eventCount}`;
 }
 
 /** So many are remembered. */

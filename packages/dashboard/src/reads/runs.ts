@@ -1,0 +1,69 @@
+/** The runs page: list, counts, histogram. */
+import { refusal } from "../answers/refusal.ts";
+import type { Histogram, NewerRuns, RunCount, RunRows, RunsPage } from "../api/list-messages.ts";
+import { alternativesOf, filterOfQuery } from "../filter/filter-query.ts";
+import { rowsOf } from "./listed-rows.ts";
+import { wholeNumber } from "./query-values.ts";
+import { runRow } from "./run-row.ts";
+import { countRuns, searchRuns } from "./run-search.ts";
+import { type Ask, storeNow } from "./scope.ts";
+
+const LIST_MAX = 500;
+const COUNT_MAX = 10_000;
+const NEWER_MAX = 1_000;
+const ROWS_MAX = 200;
+const BUCKETS = 24;
+const BUCKET_COUNT_MAX = 500;
+const DAY_MS = 86_400_000;
+
+export async function runs({ scope, query }: Ask): Promise<RunsPage> {
+  const now = await storeNow(scope);
+  const limit = wholeNumber(query, "limit", 100, LIST_MAX);
+  const cursor = query.get("cursor") ?? undefined;
+  const found = await searchRuns(scope.view, alternativesOf(filterOfQuery(query), now), { limit, cursor });
+  return { runs: found.runs.map(runRow), cursor: found.cursor, now };
+}
+
+export async function runCount({ scope, query }: Ask): Promise<RunCount> {
+  const alternatives = alternativesOf(filterOfQuery(query), await storeNow(scope));
+  if (query.get("exact") === "1") return { count: await countRuns(scope.view, alternatives), capped: false };
+  const count = await countRuns(scope.view, alternatives, COUNT_MAX);
+  return { count, capped: count >= COUNT_MAX };
+}
+
+export async function newerRuns({ scope, query }: Ask): Promise<NewerRuns> {
+  const than = query.get("than") ?? "";
+  const alternatives = alternativesOf(filterOfQuery(query), await storeNow(scope));
+  const found = await searchRuns(scope.view, alternatives, { limit: NEWER_MAX });
+  const at = found.runs.findIndex(({ runId }) => runId === than);
+  return { count: at < 0 ? found.runs.length : at, capped: at < 0 && found.cursor !== null };
+}
+
+export async function runRows({ scope, query }: Ask): Promise<RunRows> {
+  const runIds = (query.get("runIds") ?? "").split(",").filter((one) => one !== "");
+  if (runIds.length > ROWS_MAX) throw refusal(400, "bad_request", `Ask for at most ${ROWS_MAX} runs at once.`);
+  return { runs: await rowsOf(scope, runIds), now: await storeNow(scope) };
+}
+
+/** Bucket by bucket, each counted to its limit: the cost does not grow with the store. */
+export async function histogram({ scope, query }: Ask): Promise<Histogram> {
+  const now = await storeNow(scope);
+  const to = wholeNumber(query, "to", now, Number.MAX_SAFE_INTEGER);
+  const from = wholeNumber(query, "from", to - DAY_MS, Number.MAX_SAFE_INTEGER);
+  if (to <= from) throw refusal(400, "bad_request", "to is not after from.");
+  const bucketMs = Math.ceil((to - from) / BUCKETS);
+  const alternatives = alternativesOf(filterOfQuery(query), now);
+  const counts = await Promise.all(
+    Array.from({ length: BUCKETS }, (_, bucket) => {
+      const begin = from + bucket * bucketMs;
+      const within = alternatives.flatMap((filter) => {
+        const after = Math.max(begin - 1, filter.createdAfter?.getTime() ?? 0);
+        const before = Math.min(begin + bucketMs, filter.createdBefore?.getTime() ?? Number.MAX_SAFE_INTEGER);
+        if (before <= after + 1) return [];
+        return [{ ...filter, createdAfter: new Date(after), createdBefore: new Date(before) }];
+      });
+      return countRuns(scope.view, within, BUCKET_COUNT_MAX);
+    }),
+  );
+  return { from, to, bucketMs, counts, atMost: BUCKET_COUNT_MAX };
+}

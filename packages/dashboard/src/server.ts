@@ -1,0 +1,1 @@
+export { type Principal, type ServerHost, serverDashboard } from "./serve/server-dashboard.ts";

@@ -1,0 +1,31 @@
+// Who looks at the dashboard, and what they may do.
+import { createContext, type ReactNode, useContext } from "react";
+import type { Role, SessionView } from "../../src/api/api-messages.ts";
+
+export type Session = SessionView;
+
+const ROLES: readonly Role[] = ["reader", "writer", "admin"];
+
+const SessionContext = createContext<Session | undefined>(undefined);
+
+export function SessionProvider(props: { readonly session: Session; readonly children: ReactNode }) {
+  return <SessionContext value={props.session}>{props.children}</SessionContext>;
+}
+
+export function useSession(): Session {
+  const session = useContext(SessionContext);
+  if (session === undefined) throw new Error("useSession outside of SessionProvider");
+  return session;
+}
+
+/** Whether the person may do what that role may. Nobody may change anything in a read-only dashboard. */
+export function useMay(role: Role): boolean {
+  const session = useSession();
+  if (session.readOnly && role !== "reader") return false;
+  return ROLES.indexOf(session.role) >= ROLES.indexOf(role);
+}
+
+/** Renders its children only for people with that role: readers see no action buttons. */
+export function For({ role, children }: { readonly role: Role; readonly children: ReactNode }) {
+  return useMay(role) ? children : null;
+}

@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+import { isUuid, secretArray, uuidArray } from "./binary-array.ts";
+
+const UUID = "01890000-0aBc-7def-8000-00000000000F";
+const HEX = UUID.replaceAll("-", "").toLowerCase();
+
+test("UUIDs in either case are written as their bytes", () => {
+  expect(uuidArray([UUID, HEX, null]).toString("hex")).toBe(
+    `00000001${"00000001"}00000b86${"00000003"}00000001${"00000010"}${HEX}ffffffffffffffff`,
+  );
+});
+
+test("whatever is no UUID becomes null, whichever character is wrong", () => {
+  const wrong = [...UUID].flatMap((_, i) => ["g", "-", "0", "é", "\u{1F600}", " "].map((c) => replaced(UUID, i, c)));
+  const odd = ["", "-", `${UUID}0`, UUID.slice(1), HEX, `{${UUID.slice(2)}}`];
+  for (const text of [...wrong, ...odd]) {
+    const isOne = uuidArray([text]).length === 40;
+    expect(isOne, text).toBe(isUuid(text));
+  }
+});
+
+test("secrets have lower-case digits and no dashes", () => {
+  expect(secretArray([HEX]).subarray(24).toString("hex")).toBe(HEX);
+  for (const text of [HEX.toUpperCase(), UUID, HEX.slice(1), replaced(HEX, 4, "g")])
+    expect(secretArray([text]).readInt32BE(20), text).toBe(-1);
+});
+
+function replaced(text: string, at: number, by: string): string {
+  return text.slice(0, at) + by + text.slice(at + 1);
+}
