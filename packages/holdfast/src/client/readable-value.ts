@@ -1,0 +1,16 @@
+import { describeValue } from "../errors/safe-read.ts";
+import type { Payload } from "../model/payload.ts";
+import type { Codec } from "../ports/codec.ts";
+
+export type ReadableValue =
+  | { readonly value: unknown; readonly unreadable?: never }
+  | { readonly value?: never; readonly unreadable: string };
+
+/** A stored value; or why it cannot be decoded, which must not hide what stands beside it. */
+export function readable(codec: Codec, payload: Payload): ReadableValue {
+  try {
+    return { value: codec.decode(payload) };
+  } catch (error) {
+    return { unreadable: error instanceof Error ? error.message : describeValue(error) };
+  }
+}
