@@ -140,6 +140,7 @@ export {
   updateMessageId,
   uuidV7,
 } from "./model/ids.ts";
+export { DEFAULT_LIMITS } from "./model/limits.ts";
 export { type LockRequest, lockMessageId, type NewLock } from "./model/lock.ts";
 export { isOrder, isResult, isTaskResult, type Message, type MessageKind, type ReplyAddress } from "./model/message.ts";
 export { valueFault } from "./model/names.ts";
