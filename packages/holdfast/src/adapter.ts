@@ -5,6 +5,7 @@ export type { ClientInTransaction, JoinedCalls } from "./client/client-in-transa
 export { type ClientStore, clientStore } from "./client/client-on.ts";
 export { type OpenedClients, openClients } from "./client/connect.ts";
 export { clientInTransaction } from "./client/in-transaction.ts";
+export { queueLimits } from "./client/queues.ts";
 export { summarizeRun } from "./client/run-view.ts";
 export { type GuestWorkflowParams, guestWorkflow } from "./define/guest-workflow.ts";
 export { type GuestWorker, guestWorker } from "./engine/worker/guest-worker.ts";
