@@ -7,8 +7,9 @@ import { afterOf, type Detect, READ_MAX } from "./detector.ts";
 export const detectStalledRuns: Detect = async (sight, rule) => {
   const { store, namespace, sightings, now } = sight;
   const afterMs = afterOf(rule);
-  const held = (await sight.heldRuns())
-    .map((run) => ({ ...run, since: sightings.since(`run ${run.runId}`, markOf(run), now) }))
+  const { list, seenAt } = await sight.heldRuns();
+  const held = list
+    .map((run) => ({ ...run, since: sightings.since(`run ${run.runId}`, markOf(run), seenAt) }))
     .filter(({ since }) => now - since >= afterMs)
     .sort((a, b) => a.since - b.since)
     .slice(0, READ_MAX);

@@ -8,22 +8,23 @@ import { afterOf, type Detect, READ_MAX } from "./detector.ts";
 export const detectStalledTasks: Detect = async (sight, rule) => {
   const { store, namespace, sightings, now } = sight;
   const afterMs = afterOf(rule);
-  const held = (await sight.heldTasks())
+  const { list, seenAt } = await sight.heldTasks();
+  const held = list
     .map((task) => {
       const { runId, seq, epoch } = task;
-      return { runId, seq, epoch, begunAt: sightings.since(`task ${runId}/${seq}`, String(epoch), now) };
+      return { runId, seq, epoch, begunAt: sightings.since(`task ${runId}/${seq}`, String(epoch), seenAt) };
     })
     .filter(({ begunAt }) => now - begunAt >= afterMs / 2)
     .sort((a, b) => a.begunAt - b.begunAt)
     .slice(0, READ_MAX);
   if (held.length === 0) return [];
   const keys = held.map(({ runId, seq }) => ({ runId, seq }));
-  const tasks = await store.tasks.read({ namespace, tasks: keys });
+  const { list: tasks, seenAt: reportedAt } = await sight.seen(await store.tasks.read({ namespace, tasks: keys }));
   const rows = await store.runs.read({ runs: held.map(({ runId }) => ({ namespace, runId })) });
   return held.flatMap(({ epoch, begunAt }, i): Finding[] => {
     const [task, run] = [tasks[i], rows[i]];
     if (!task || !run || task.epoch !== epoch) return [];
-    const heardAt = sightings.since(`beat ${task.runId}/${task.seq}`, `${epoch}/${reported(task)}`, now);
+    const heardAt = sightings.since(`beat ${task.runId}/${task.seq}`, `${epoch}/${reported(task)}`, reportedAt);
     if (rule.workflow !== undefined && run.workflow !== rule.workflow) return [];
     const finding = stalledTask(task, run, { begunAt, heardAt }, now, afterMs);
     return finding ? [finding] : [];
