@@ -132,6 +132,7 @@ export {
   type EventType,
   type HistoryEvent,
   type RunIdentity,
+  VALUE_EVENTS,
 } from "./model/event.ts";
 export {
   COMPENSATE_PREFIX,

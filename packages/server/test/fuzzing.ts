@@ -1,9 +1,11 @@
 /** Malformed messages for every call: no answer may be a crash, and none may tell a secret. */
+import http2 from "node:http2";
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import {
   AdminService,
   Health,
   NamespaceService,
+  ServerReflection,
   WorkerService,
   WorkflowScheduleService,
   WorkflowService,
@@ -17,7 +19,8 @@ export const FUZZED: readonly DescMethod[] = [
   AdminService,
   NamespaceService,
   Health,
-].flatMap((service: DescService) => service.methods.filter(({ methodKind }) => methodKind === "unary"));
+  ServerReflection,
+].flatMap((service: DescService) => service.methods);
 
 const TEXTS = [
   "",
@@ -79,7 +82,7 @@ export class Fuzzer {
   }
 }
 
-/** Sends so many, a few at a time; returns how often each status was answered. */
+/** Sends so many, a few at a time. A stream is sent up to three messages, and then nothing more. */
 export async function fuzz(
   url: string,
   token: string | undefined,
@@ -88,24 +91,55 @@ export async function fuzz(
   onAnswer: (method: DescMethod, status: number, text: string) => void,
 ): Promise<void> {
   const fuzzer = new Fuzzer(seed);
+  const session = http2.connect(url);
+  const timed = { "connect-timeout-ms": "200", ...(token ? { authorization: `Bearer ${token}` } : {}) };
   let sent = 0;
   const lane = async (): Promise<void> => {
     while (sent < count) {
       const method = FUZZED[sent % FUZZED.length] as DescMethod;
       sent += 1;
-      const { type, body } = fuzzer.request(method);
-      const headers = {
-        "content-type": type,
-        "connect-timeout-ms": "200",
-        ...(token ? { authorization: `Bearer ${token}` } : {}),
-      };
-      const response = await fetch(`${url}/${method.parent.typeName}/${method.name}`, {
-        method: "POST",
-        headers,
-        body: body as unknown as ArrayBuffer,
-      });
-      onAnswer(method, response.status, await response.text());
+      const path = `/${method.parent.typeName}/${method.name}`;
+      if (method.methodKind === "unary") {
+        const { type, body } = fuzzer.request(method);
+        const headers = { "content-type": type, ...timed };
+        const response = await fetch(url + path, { method: "POST", headers, body: body as unknown as ArrayBuffer });
+        onAnswer(method, response.status, await response.text());
+        continue;
+      }
+      const requests = [fuzzer.request(method), fuzzer.request(method), fuzzer.request(method)];
+      const { type } = requests[0] as { type: string };
+      const frames = requests.filter((one) => one.type === type).map(({ body }) => enveloped(body));
+      const headers = { ":method": "POST", ":path": path, "content-type": type.replace("/", "/connect+"), ...timed };
+      const { status, text } = await streamed(session, headers, Buffer.concat(frames));
+      onAnswer(method, status, text);
     }
   };
   await Promise.all(Array.from({ length: 8 }, lane));
+  session.close();
+}
+
+function enveloped(body: Uint8Array): Buffer {
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(body.length, 1);
+  return Buffer.concat([head, body]);
+}
+
+/** The answer of a stream, whole; a stream that the server resets has the status 0. */
+function streamed(
+  session: http2.ClientHttp2Session,
+  headers: http2.OutgoingHttpHeaders,
+  body: Buffer,
+): Promise<{ readonly status: number; readonly text: string }> {
+  return new Promise((resolve) => {
+    const stream = session.request(headers);
+    const parts: Buffer[] = [];
+    let status = 0;
+    stream.on("response", (answer) => {
+      status = Number(answer[":status"]);
+    });
+    stream.on("data", (part: Buffer) => void parts.push(part));
+    stream.on("error", () => {});
+    stream.on("close", () => resolve({ status, text: Buffer.concat(parts).toString() }));
+    stream.end(body);
+  });
 }

@@ -284,6 +284,11 @@ export type EventType = (typeof EVENT_TABLE)[number]["type"];
 /** In the order of their codes in the stores. */
 export const EVENT_TYPES: readonly EventType[] = EVENT_TABLE.map(({ type }) => type);
 
+/** The types of event rows that carry a value: something that a codec has encoded. */
+export const VALUE_EVENTS: readonly EventType[] = EVENT_TABLE.flatMap(({ type, role, payload }) =>
+  payload === null || role === "row" ? [] : [type],
+);
+
 export interface HistoryEvent {
   readonly seq: number;
   readonly type: EventType;

@@ -11,6 +11,7 @@ import {
   type RunCommit,
   type StoreCalls,
   type StoreMethod,
+  VALUE_EVENTS,
 } from "holdfast/adapter";
 import { type NamespaceRules, requireNamespaceName } from "../access/namespace-rules.ts";
 import { ANYONE, type Principal } from "../access/principal.ts";
@@ -47,18 +48,12 @@ const inputOf = ({ run }: { readonly run: Pick<NewRun, "namespace" | "input"> })
 const own = ({ namespace }: { readonly namespace: string }): readonly string[] => [namespace];
 const READ = { limit: "reads" } as const;
 
-/** Events whose payloads are values of the code. Others are made by the engine: how children and tasks have failed. */
-const VALUE_EVENTS: ReadonlySet<string> = new Set([
-  "step_completed",
-  "side_effect",
-  "task_scheduled",
-  "task_completed",
-  "signal_received",
-]);
+/** What `ctx.resultOf` was told may be a value of another namespace, which requires nothing. */
+const CHECKED_EVENTS: ReadonlySet<string> = new Set(VALUE_EVENTS.filter((type) => type !== "message_sent"));
 
 function committedValues({ namespace, events, transition }: RunCommit): Brought[] {
   const values = [
-    ...events.map(({ type, payload }) => (VALUE_EVENTS.has(type) ? payload : undefined)),
+    ...events.map(({ type, payload }) => (CHECKED_EVENTS.has(type) ? payload : undefined)),
     transition.type === "end" ? transition.output : undefined,
   ].map((payload) => ({ namespace, payload }));
   return transition.type === "continue" ? [...values, inputOf({ run: transition.next })] : values;

@@ -1,7 +1,7 @@
 // A namespace that requires encryption takes no plain value, whichever way it comes.
 import { createClient } from "@connectrpc/connect";
 import { NamespaceService } from "@holdfast/protocol";
-import { type Client, connect, query, signal, task, workflow } from "holdfast";
+import { type Client, connect, query, signal, task, update, workflow } from "holdfast";
 import { systemPorts } from "holdfast/adapter";
 import { encrypted } from "holdfast/codecs";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -9,6 +9,7 @@ import { type ServerUnderTest, serverUnderTest, silent } from "../server-under-t
 
 const go = signal<string>("go");
 const state = query<string, string>("state");
+const put = update<string, string>("put");
 const double = task({ name: "double", queue: "sealed" }, async (n: number, t) => {
   await t.heartbeat("half");
   return n * 2;
@@ -30,6 +31,11 @@ const everything = workflow("everything", async (ctx, round: number): Promise<un
 });
 const one = workflow("one", (ctx, _: string) => ctx.step("step", () => "a plain result"));
 const outcome = workflow("outcome", async () => "a plain output");
+const tasked = workflow("tasked", (ctx, _: string) => ctx.task(double, 1));
+const talking = workflow("talking", async (ctx, _: string) => {
+  ctx.on(put, (value) => value);
+  await ctx.receive(go);
+});
 
 let t: ServerUnderTest;
 let plain: Client;
@@ -65,9 +71,9 @@ test("what is encrypted passes, and what the engine itself writes", async () => 
 test.each([
   ["a result", one],
   ["an output", outcome],
+  ["the input of a task", tasked],
 ])("%s of a worker without the codec is refused, and its run is parked", async (_, definition) => {
-  const codec = { name: "forgetful", encode: (value: unknown) => text(value), decode: () => "whatever" };
-  const forgetful = await connect(t.server.url, { namespace: "shop", logger: silent, codec });
+  const forgetful = await connectForgetful();
   const worker = forgetful.worker({ workflows: [definition], queues: ["default"] });
   const run = await sealed.start(definition.name, "x");
   await worker.start();
@@ -82,6 +88,32 @@ test("a schedule and a query with plain values are refused", async () => {
   ).rejects.toThrow(message);
   await expect(plain.get("all").query(state, "x")).rejects.toThrow(message);
 });
+
+test("a fork, and the results that it gives to ops, are refused if they are plain", async () => {
+  const of = (client: Client) => client.get("all");
+  const edit = { step: { result: "plain" } };
+  await expect(of(plain).fork({ before: "step", edit, id: "plain fork" })).rejects.toThrow();
+  const forgetful = await connectForgetful();
+  await expect(of(forgetful).fork({ before: "step", edit, id: "forgetful fork" })).rejects.toThrow("is not encrypted");
+  const fork = await of(sealed).fork({ before: "step", edit, id: "sealed fork" });
+  await fork.terminate();
+  await forgetful.close();
+});
+
+test("the answer to an update of a worker without the codec is refused, and its run is parked", async () => {
+  const forgetful = await connectForgetful();
+  const worker = forgetful.worker({ workflows: [talking], queues: ["default"] });
+  const run = await sealed.start(talking, "x");
+  await worker.start();
+  await expect(run.update(put, "x")).rejects.toMatchObject({ code: "run_parked" });
+  await expect(run.result()).rejects.toMatchObject({ code: "run_parked", cause: { code: "store_refused" } });
+  await forgetful.close();
+});
+
+function connectForgetful(): Promise<Client> {
+  const codec = { name: "forgetful", encode: (value: unknown) => text(value), decode: () => "whatever" };
+  return connect(t.server.url, { namespace: "shop", logger: silent, codec });
+}
 
 function text(value: unknown): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(value ?? null));
