@@ -1,6 +1,7 @@
+import { readFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { build } from "vite";
+import { build, type Plugin } from "esbuild";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
@@ -21,33 +22,31 @@ export function replaceOnce(text: string, { file, find, replace }: Replacement):
 
 /** Bundles the simulator and the engine into one file, with an optional change to the engine. Returns its path. */
 export async function bundleSimulator(folder: string, replacement?: Replacement): Promise<string> {
+  const outfile = path.join(folder, "simulator.mjs");
   let applied = 0;
-  const changed = replacement && path.join(ROOT, "packages/holdfast/src", replacement.file);
-  await build({
-    configFile: false,
-    logLevel: "error",
-    root: ROOT,
-    build: {
-      ssr: path.join(ROOT, "simulator/main.ts"),
-      outDir: folder,
-      emptyOutDir: false,
-      target: "node20",
-      minify: false,
-      rollupOptions: { output: { entryFileNames: "simulator.mjs" } },
+  const oneChange = (changed: Replacement): Plugin => ({
+    name: "one-change",
+    setup({ onLoad }) {
+      const place = path.join(ROOT, "packages/holdfast/src", changed.file);
+      onLoad({ filter: /\.ts$/ }, ({ path: file }) => {
+        if (file !== place) return undefined;
+        applied += 1;
+        return { contents: replaceOnce(readFileSync(file, "utf8"), changed), loader: "ts" };
+      });
     },
-    ssr: { noExternal: true },
-    plugins: [
-      {
-        name: "one-change",
-        enforce: "pre",
-        transform(code, id) {
-          if (!replacement || id !== changed) return undefined;
-          applied += 1;
-          return replaceOnce(code, replacement);
-        },
-      },
-    ],
+  });
+  await build({
+    entryPoints: [path.join(ROOT, "simulator/main.ts")],
+    outfile,
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    target: "node20",
+    conditions: ["holdfast-source"],
+    keepNames: true,
+    logLevel: "error",
+    plugins: replacement ? [oneChange(replacement)] : [],
   });
   if (replacement && applied !== 1) throw new Error(`${replacement.file} is not part of the simulator`);
-  return path.join(folder, "simulator.mjs");
+  return outfile;
 }

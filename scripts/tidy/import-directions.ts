@@ -67,7 +67,7 @@ const DASHBOARD = "packages/dashboard/src/";
 const DASHBOARD_PAGES = "packages/dashboard/ui/";
 const DASHBOARD_BROWSER = `${DASHBOARD_PAGES}browser/`;
 const DASHBOARD_IMPORTS = ["holdfast", "holdfast/adapter"];
-const KNOWN_TO_PAGES = /^packages\/dashboard\/src\/(?:api\/[a-z]+-messages|filter\/filter-text)\.ts$/;
+const KNOWN_TO_PAGES = /^packages\/dashboard\/src\/(?:api\/(?:[a-z]+-messages|path-part)|filter\/filter-text)\.ts$/;
 
 /** The packages that only tests load, and what each may import. */
 const TEST_SUPPORT: Readonly<Record<string, readonly string[]>> = {
@@ -113,7 +113,7 @@ function wrongRelativeImport(file: string, packageName: string, imported: Import
     !file.startsWith(DASHBOARD_BROWSER) &&
     !KNOWN_TO_PAGES.test(target)
   )
-    return "pages run in the browser: of the handler they know the messages and filter-text.ts";
+    return "pages run in the browser: of the handler they know the messages, path-part.ts and filter-text.ts";
   const from = placeInCore(file);
   const to = placeInCore(target);
   if (from === undefined || to === undefined) return undefined;

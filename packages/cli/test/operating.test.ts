@@ -43,6 +43,13 @@ describe.each(KINDS)("on %s", (kind) => {
     expect((await json("schedule", "describe", "nightly")).records).toMatchObject([
       { note: "holidays", by: "ann", input: { n: 1 } },
     ]);
+    const over = ["--cron", "0 3 * * *", "--until", "2026-01-01"];
+    expect((await holdfast("schedule", "create", "over", "--workflow", "double", ...over)).out).toContain(
+      "it has no further times",
+    );
+    expect((await holdfast("schedule", "list")).out).toMatch(/over.*ended/);
+    expect((await holdfast("schedule", "describe", "over")).out).toMatch(/ended[\s\S]*never: it has no further times/);
+    expect((await json("schedule", "delete", "over", "--yes")).code).toBe(0);
     const triggered = await json("schedule", "trigger", "nightly");
     expect(triggered.records).toMatchObject([{ schedule: "nightly", id: expect.stringMatching(/^nightly!/) }]);
     expect((await json("schedule", "resume", "nightly")).records).toMatchObject([{ paused: false }]);

@@ -179,6 +179,25 @@ export const ACCESS_CASES: Readonly<Record<string, AccessCase>> = {
     const left = await access.listAudit({ namespace: null, before: null, limit: 10 });
     expect(left.map(({ subject }) => subject)).toEqual(["run 3"]);
   },
+
+  "keys are forgotten ninety days after they opened anything for the last time, no earlier": async ({
+    access,
+    setClock,
+  }) => {
+    const ids = async () => (await access.listKeys({ namespace: null })).map(({ id }) => id).sort();
+    await access.addKey({ ...KEY, id: "lasting" });
+    await access.addKey({ ...KEY, id: "expired", expiresAt: NOON });
+    await access.addKey({ ...KEY, id: "expires-later", expiresAt: NOON + 1 });
+    await access.addKey({ ...KEY, id: "revoked", expiresAt: NOON + 2 * AUDIT_KEPT_MS });
+    await access.revokeKey({ id: "revoked" });
+    await setClock(NOON + AUDIT_KEPT_MS);
+    expect(await access.forgetKeys({ limit: 10 })).toEqual({ more: false });
+    expect(await ids()).toHaveLength(4);
+    await setClock(NOON + AUDIT_KEPT_MS + 1);
+    expect(await access.forgetKeys({ limit: 1 })).toEqual({ more: true });
+    expect(await access.forgetKeys({ limit: 1 })).toEqual({ more: false });
+    expect(await ids()).toEqual(["expires-later", "lasting"]);
+  },
 };
 
 /** Registers every case. `open` returns an empty store for each. */

@@ -60,6 +60,7 @@ const SABOTAGES: Readonly<Record<string, (it: AccessStore, clock: SettableClock)
       }),
   }),
   "forgets no audit events": () => ({ forgetAudit: async () => ({ more: false }) }),
+  "forgets no keys": () => ({ forgetKeys: async () => ({ more: false }) }),
   "starts every page of audit events at the newest": (it) => ({
     listAudit: (params) => it.listAudit({ ...params, before: null }),
   }),

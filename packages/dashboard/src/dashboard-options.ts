@@ -42,6 +42,11 @@ export interface DashboardOptions {
    * @defaultValue with `auth: "open"` the names of this machine, otherwise any
    */
   readonly hosts?: readonly string[];
+  /**
+   * The origins at which browsers see the dashboard, for a proxy that does not pass on the `Host` they named: `https://ops.example.com`.
+   * @defaultValue none: the origin of a page is compared with `Host`
+   */
+  readonly origins?: readonly string[];
 }
 
 const isBase = (value: unknown, where: string, option: string): void => {
@@ -62,6 +67,10 @@ const OPTIONS: OptionChecks<DashboardOptions> = {
       throw invalidOption(where, option, "is not an http or https URL");
   },
   hosts: listOf(isText),
+  origins: listOf((value, where, option) => {
+    if (typeof value !== "string" || !/^https?:/.test(value) || !URL.canParse(value) || new URL(value).origin !== value)
+      throw invalidOption(where, option, "is not an origin: https://ops.example.com, without a path and in lower case");
+  }),
 };
 
 export function checkDashboardOptions(options: DashboardOptions): void {

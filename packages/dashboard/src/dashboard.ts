@@ -1,11 +1,13 @@
 /** One Fetch handler: pages, reads, actions and the live stream. */
 import type { Client } from "holdfast";
 import { type ClientStore, clientStore } from "holdfast/adapter";
+import { requireKnown } from "./acts/json-input.ts";
 import { jsonAnswer, refusalAnswer } from "./answers/json-answer.ts";
 import { fileAnswer, pageAnswer } from "./answers/page-files.ts";
 import { Refusal, refusal, refusalOf } from "./answers/refusal.ts";
 import { contentPolicy, securityHeaders } from "./answers/security-headers.ts";
 import type { SessionView } from "./api/api-messages.ts";
+import { decodedPart } from "./api/path-part.ts";
 import { type Found, findRoute } from "./api/routes.ts";
 import { AuditTrail } from "./audit-trail.ts";
 import { baseOf, checkDashboardOptions, type DashboardOptions } from "./dashboard-options.ts";
@@ -106,11 +108,11 @@ class Board {
   }
 
   async #answer(request: Request): Promise<Response> {
-    const { auth, hosts = auth === "open" ? OPEN_HOSTS : undefined } = this.#options;
+    const { auth, hosts = auth === "open" ? OPEN_HOSTS : undefined, origins = [] } = this.#options;
     const { method } = request;
     const reads = method === "GET" || method === "HEAD";
     if (!reads && method !== "POST") throw refusal(405, "bad_request", "Use GET or POST.");
-    const fault = hostFault(request, hosts) ?? (reads ? readFault(request) : changeFault(request));
+    const fault = hostFault(request, hosts) ?? (reads ? readFault(request, origins) : changeFault(request, origins));
     if (fault) throw fault;
     const path = this.#pathOf(request);
     if (path === undefined) return Response.redirect(new URL(`${this.#base}/`, request.url), 308);
@@ -137,7 +139,7 @@ class Board {
       return pathname
         .slice(this.#base.length + 1)
         .split("/")
-        .map(decodeURIComponent);
+        .map((part) => decodedPart(decodeURIComponent(part)));
     } catch {
       throw refusal(400, "bad_request", "The path is not percent-encoded.");
     }
@@ -153,6 +155,12 @@ class Board {
     const namespace = first ?? "";
     if (namespace === "" || !mayOpen(visitor, namespace))
       throw refusal(403, "permission_denied", `Namespace "${namespace.slice(0, 100)}" is not yours to open.`);
+    if (!(await this.#clients.isKnown(namespace, visitor)))
+      throw refusal(
+        404,
+        "not_found",
+        `There is no namespace "${namespace.slice(0, 100)}": it was not created, and nothing was ever started in it. Check its name.`,
+      );
     const scope = this.#scopeOf(visitor, namespace);
     if (rest.length === 1 && rest[0] === "live") return this.#live(request, scope);
     const found = findRoute(request.method === "HEAD" ? "GET" : request.method, rest);
@@ -162,12 +170,13 @@ class Board {
   }
 
   async #carryOut(request: Request, scope: Scope, { route, parts }: Found): Promise<Response> {
-    const { role, method, action, answer } = route;
+    const { role, method, action, answer, fields } = route;
     if (!hasRole(scope.visitor, role))
       throw refusal(403, "permission_denied", `This needs the role ${role}; yours is ${scope.visitor.role}.`);
     if (action !== undefined && this.#options.readOnly)
       throw refusal(403, "permission_denied", "This dashboard is read-only.");
     const body = method === "POST" ? await bodyOf(request) : undefined;
+    if (fields) requireKnown(body, fields);
     const ask: Ask = { scope, parts, query: new URL(request.url).searchParams, body, request };
     if (action === undefined) return answered(request, await answer(ask));
     try {

@@ -17,10 +17,30 @@ export class NamespaceClients {
   readonly #hf: Client;
   readonly #store: ClientStore;
   readonly #entries = new Map<string, Entry>();
+  readonly #seen = new Set<string>();
 
   constructor(hf: Client, store: ClientStore) {
     this.#hf = hf;
     this.#store = store;
+  }
+
+  /**
+   * Whether there is such a namespace. It comes to be when it is created, or when something is started in it; an empty page for a name
+   * that was mistyped would say that all is well.
+   */
+  async isKnown(namespace: string, { namespaces }: Visitor): Promise<boolean> {
+    if (namespace === this.#hf.namespace || namespaces.includes(namespace) || this.#seen.has(namespace)) return true;
+    const { view } = this.of(namespace);
+    const found = (await this.#store.access?.readNamespace({ name: namespace })) || (await isUsed(view));
+    if (!found) await this.#forget(namespace);
+    else this.#seen.add(namespace);
+    return Boolean(found);
+  }
+
+  async #forget(namespace: string): Promise<void> {
+    const entry = this.#entries.get(namespace);
+    this.#entries.delete(namespace);
+    await entry?.act.close();
   }
 
   of(namespace: string): Entry {
@@ -53,4 +73,13 @@ export class NamespaceClients {
     for (const { topics } of entries) topics?.close();
     await Promise.all(entries.map(({ act }) => (act === this.#hf ? undefined : act.close())));
   }
+}
+
+async function isUsed(view: Client): Promise<boolean> {
+  const [{ runs }, { schedules }, workers] = await Promise.all([
+    view.list({ limit: 1 }),
+    view.schedules.list({ limit: 1 }),
+    view.workers.list(),
+  ]);
+  return runs.length + schedules.length + workers.length > 0;
 }

@@ -1,6 +1,7 @@
 // Links between the pages. A part of a path is what it is called: the router encodes it.
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import { encodedPart } from "../src/api/path-part.ts";
 import { useNamespace } from "./api/reads.ts";
 import { buttonClass } from "./components/button.tsx";
 import { safeLine } from "./text/safe-text.ts";
@@ -35,7 +36,7 @@ export interface PageLinkProps {
 /** The address of a page of the dashboard, for <Link to> and for navigate. */
 export function pagePath(namespace: string, page?: PageName, item?: string): string {
   const parts = [namespace, page, item].filter((part) => part !== undefined);
-  return `/${parts.map((part) => encodeURIComponent(part)).join("/")}`;
+  return `/${parts.map(encodedPart).join("/")}`;
 }
 
 export function PageLink({ page, item, search, button, className, title, children }: PageLinkProps) {

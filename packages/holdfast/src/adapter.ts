@@ -5,6 +5,7 @@ export type { ClientInTransaction, JoinedCalls } from "./client/client-in-transa
 export { type ClientStore, clientStore } from "./client/client-on.ts";
 export { type OpenedClients, openClients } from "./client/connect.ts";
 export { clientInTransaction } from "./client/in-transaction.ts";
+export { queueLimits } from "./client/queues.ts";
 export { summarizeRun } from "./client/run-view.ts";
 export { type GuestWorkflowParams, guestWorkflow } from "./define/guest-workflow.ts";
 export { type GuestWorker, guestWorker } from "./engine/worker/guest-worker.ts";
@@ -140,6 +141,7 @@ export {
   updateMessageId,
   uuidV7,
 } from "./model/ids.ts";
+export { DEFAULT_LIMITS } from "./model/limits.ts";
 export { type LockRequest, lockMessageId, type NewLock } from "./model/lock.ts";
 export { isOrder, isResult, isTaskResult, type Message, type MessageKind, type ReplyAddress } from "./model/message.ts";
 export { valueFault } from "./model/names.ts";

@@ -58,6 +58,7 @@ export type {
   ScheduleDecisionView,
   ScheduleDescription,
   SchedulePage,
+  ScheduleStatus,
   ScheduleSummary,
 } from "./client/schedules/schedule-view.ts";
 export type { Schedules } from "./client/schedules/schedules.ts";

@@ -97,6 +97,11 @@ const FORGET_AUDIT = callOf<{ readonly limit: number }>("forget_audit", {
   p_limit: ({ limit }) => limit,
 });
 
+const FORGET_KEYS = callOf<{ readonly limit: number }>("forget_access_keys", {
+  p_kept: () => AUDIT_KEPT_MS,
+  p_limit: ({ limit }) => limit,
+});
+
 export function postgresAccess(server: Server): AccessStore {
   const tenant = async (name: string): Promise<NamespaceRow | null> => {
     const [row] = await server.read(READ_TENANT, { name });
@@ -138,6 +143,9 @@ export function postgresAccess(server: Server): AccessStore {
       (await server.read(params.namespace === null ? LIST_ALL_AUDIT : LIST_AUDIT, params)) as unknown as AuditRow[],
     async forgetAudit(params) {
       return { more: (await server.writeOne(FORGET_AUDIT, params)).o_more as boolean };
+    },
+    async forgetKeys(params) {
+      return { more: (await server.writeOne(FORGET_KEYS, params)).o_more as boolean };
     },
   });
 }

@@ -143,6 +143,10 @@ const SUBJECTS: readonly (readonly [string, string])[] = [
   ["name", "name"],
 ];
 
+const MESSAGE_LENGTH_MAX = 1_000;
+/** The longest id of a run. */
+const SUBJECT_LENGTH_MAX = 400;
+
 /** What nobody is told about: it may name files, addresses, statements. */
 const HIDDEN: ReadonlySet<RpcCodeNumber> = new Set([RpcCode.Internal]);
 
@@ -183,7 +187,14 @@ const STORE_MESSAGES: Readonly<Record<string, string>> = {
 
 function shownMessage({ code, message, data }: HoldfastError): string {
   const isOfStore = "where" in data || "file" in data;
-  return (isOfStore ? STORE_MESSAGES[code] : undefined) ?? message;
+  return shortened((isOfStore ? STORE_MESSAGES[code] : undefined) ?? message, MESSAGE_LENGTH_MAX);
+}
+
+/** A message may quote what was sent, however long that is. Its end says what to do. */
+function shortened(text: string, max: number): string {
+  if (text.length <= max) return text;
+  const half = Math.floor(max / 2);
+  return `${text.slice(0, half)} … ${text.slice(-half)}`;
 }
 
 function internal(code = "invariant_broken"): Refusal {
@@ -193,10 +204,11 @@ function internal(code = "invariant_broken"): Refusal {
 }
 
 function subjectOf({ data, code }: HoldfastError): readonly [string, string] {
-  if (code.startsWith("schedule_") && typeof data["id"] === "string") return ["schedule", data["id"]];
+  if (code.startsWith("schedule_") && typeof data["id"] === "string")
+    return ["schedule", shortened(data["id"], SUBJECT_LENGTH_MAX)];
   for (const [field, subject] of SUBJECTS) {
     const value = data[field];
-    if (typeof value === "string") return [subject, value];
+    if (typeof value === "string") return [subject, shortened(value, SUBJECT_LENGTH_MAX)];
   }
   return ["", ""];
 }

@@ -2,7 +2,7 @@
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { AdminService, type AttachRequestSchema, Role, WorkerService } from "@holdfast/protocol";
 import { openClients, systemPorts } from "holdfast/adapter";
-import { afterEach, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { createKey } from "../src/index.ts";
 import { type ServerUnderTest, serverUnderTest } from "./server-under-test.ts";
 
@@ -14,11 +14,17 @@ type Message =
 const pause = (ms: number): Promise<void> =>
   new Promise((resolve) => void systemPorts.clock.setTimer(ms, () => resolve()));
 
-let t: ServerUnderTest;
-afterEach(() => t?.close());
+const opened: ServerUnderTest[] = [];
+afterAll(() => Promise.all(opened.map((t) => t.close())));
+
+async function newServer(...args: Parameters<typeof serverUnderTest>): Promise<ServerUnderTest> {
+  const t = await serverUnderTest(...args);
+  opened.push(t);
+  return t;
+}
 
 /** A worker on a stream with credits for ten; `ended` is how the stream ends. */
-async function attached(token: string | undefined, leaseSecs: number) {
+async function attached(t: ServerUnderTest, token: string | undefined, leaseSecs: number) {
   const client = createClient(WorkerService, t.transport(token ? { token } : {}));
   const offer = { taskQueue: "default", workflowTypes: ["song"], leaseSecs, namespace: "default" };
   const { workerId } = await client.register(offer);
@@ -57,14 +63,17 @@ async function attached(token: string | undefined, leaseSecs: number) {
   return { workerId, work, ended, say };
 }
 
-test("a stream whose key was revoked gets no work, completes nothing, and ends", { timeout: 60_000 }, async () => {
-  t = await serverUnderTest({ auth: "keys" });
-  const { opened } = await openClients(t.store);
+// Both wait for the machine's clock: at the same time.
+test.concurrent("a stream whose key was revoked gets no work, completes nothing, and ends", {
+  timeout: 60_000,
+}, async () => {
+  const t = await newServer({ auth: "keys" });
+  const clients = await openClients(t.store);
   const asked = { name: "first", role: "admin", namespace: "*", expiresAt: null } as const;
-  const { token: admin } = await createKey(opened.access as never, systemPorts.random, asked);
+  const { token: admin } = await createKey(clients.opened.access as never, systemPorts.random, asked);
   const keys = createClient(AdminService, t.transport({ token: admin }));
   const { token, info } = await keys.createToken({ namespace: "default", role: Role.WORKER });
-  const guest = await attached(token, 60);
+  const guest = await attached(t, token, 60);
   await keys.revokeToken({ namespace: "default", id: info?.id ?? "" });
   // What is known of a key is remembered for five seconds of the machine's clock.
   await pause(5_500);
@@ -72,14 +81,14 @@ test("a stream whose key was revoked gets no work, completes nothing, and ends",
   const run = await hf.start("song", 1);
   expect(await guest.ended).toBe(Code.Unauthenticated);
   expect(guest.work).toEqual([]);
-  const other = await attached(admin, 60);
+  const other = await attached(t, admin, 60);
   while (other.work.length === 0) await pause(20);
   expect(other.work).toEqual([run.runId]);
 });
 
-test("a worker whose lease has expired gets no more work on its stream: it must register again", async () => {
-  t = await serverUnderTest();
-  const guest = await attached(undefined, 5);
+test.concurrent("a worker whose lease has expired gets no more work on its stream: it must register again", async () => {
+  const t = await newServer();
+  const guest = await attached(t, undefined, 5);
   // The shortest lease is five seconds of the machine's clock.
   await pause(5_500);
   const hf = await t.connect();
@@ -89,7 +98,7 @@ test("a worker whose lease has expired gets no more work on its stream: it must 
   const client = createClient(WorkerService, t.transport());
   const poll = client.pollTask({ workerId: guest.workerId, namespace: "default" } as never);
   await expect(poll).rejects.toMatchObject({ code: Code.NotFound });
-  const other = await attached(undefined, 60);
+  const other = await attached(t, undefined, 60);
   while (other.work.length === 0) await pause(20);
   expect(other.work).toEqual([run.runId]);
   expect(await hf.get({ runId: run.runId }).describe()).toMatchObject({ status: "running" });

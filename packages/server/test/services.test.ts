@@ -151,6 +151,10 @@ test("a schedule is created, changed, paused, triggered and deleted", async () =
   const { runs } = await schedules.listScheduleRuns({ scheduleId: "nightly" });
   expect(runs).toMatchObject([{ runId, scheduleId: "nightly" }]);
   expect((await schedules.listWorkflowSchedules({})).schedules).toMatchObject([{ scheduleId: "nightly" }]);
+  const hf = await t.connect();
+  await hf.schedules.create({ id: "once", workflow: "waits", cron: "0 3 * * *", until: new Date(0) });
+  const { schedule: once } = await schedules.getWorkflowSchedule({ scheduleId: "once" });
+  expect(once).toMatchObject({ enabled: true, status: WorkflowStatus.COMPLETED });
   expect((await schedules.deleteWorkflowSchedule({ scheduleId: "nightly" })).deleted).toBe(true);
   await expect(schedules.getWorkflowSchedule({ scheduleId: "nightly" })).rejects.toThrow("[not_found]");
 });

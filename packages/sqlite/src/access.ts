@@ -54,6 +54,7 @@ export function sqliteAccess(transactions: Transactions): AccessStore {
     addAudit: write(addAudit),
     listAudit: read(listAudit),
     forgetAudit: write(forgetAudit),
+    forgetKeys: write(forgetKeys),
   });
 }
 
@@ -174,4 +175,13 @@ function forgetAudit({ sql, now }: Call, { limit }: { readonly limit: number }):
     limit,
   );
   return { more: sql.get("select 1 as yes from holdfast_audit where at < ? limit 1", before) !== undefined };
+}
+
+const OVER = "min(coalesce(expires_at, revoked_at), coalesce(revoked_at, expires_at)) < ?";
+
+function forgetKeys({ sql, now }: Call, { limit }: { readonly limit: number }): { readonly more: boolean } {
+  const before = now - AUDIT_KEPT_MS;
+  const some = `select id from holdfast_access_keys where ${OVER} limit ?`;
+  sql.run(`delete from holdfast_access_keys where id in (${some})`, before, limit);
+  return { more: sql.get(some, before, 1) !== undefined };
 }

@@ -4,48 +4,65 @@
  * wait for the same answer.
  */
 import type { Client, MetricAbout, Telemetry, TelemetryLabels } from "holdfast";
+import { checkOptions, isText, objectWith } from "holdfast/adapter";
 
 /** How far parked runs and dead tasks are counted. */
 const COUNTED_MAX = 1_000;
+
+/** Which of several stores a client is of. */
+export interface ObserveOptions {
+  /**
+   * The value of the label `store`, in a process that observes several stores with a namespace of the same name.
+   * @defaultValue no such label
+   */
+  readonly store?: string;
+}
 
 /** A telemetry that can also ask the store. */
 export interface ObservingTelemetry extends Telemetry {
   /**
    * From now on, whoever reads the metrics gets those of the client's namespace that only the store knows, too. One or two processes of
-   * a fleet are enough: all of them would say the same. A client that is closed says nothing more.
+   * a fleet are enough: all of them would say the same. A client that is closed says nothing more. Clients of
+   * several stores with a namespace of the same name need a `store` each: without, the last one hides the others.
    */
-  observe(hf: Client): void;
+  observe(hf: Client, options?: ObserveOptions): void;
 }
 
 /** The gauges of a namespace that are asked for. Ages are given as the time when they began: `time() - …` is the age. */
 export const OBSERVED_METRICS = {
-  store_up: { about: "1 if the store answers, 0 if it does not", labels: ["namespace"] },
+  store_up: { about: "1 if the store answers, 0 if it does not", labels: ["namespace", "store"] },
   store_latency_seconds: {
     about: "The median and the 99th percentile of the last calls of this client and its workers",
-    labels: ["namespace", "quantile"],
+    labels: ["namespace", "store", "quantile"],
   },
-  health: { about: "1 for the status that hf.health() returns, 0 for the others", labels: ["namespace", "status"] },
-  workers: { about: "Workers, by what hf.health() thinks of them", labels: ["namespace", "health"] },
-  leader: { about: "1 if a worker leads: it fires schedules, and deletes old runs", labels: ["namespace"] },
+  health: {
+    about: "1 for the status that hf.health() returns, 0 for the others",
+    labels: ["namespace", "store", "status"],
+  },
+  workers: { about: "Workers, by what hf.health() thinks of them", labels: ["namespace", "store", "health"] },
+  leader: { about: "1 if a worker leads: it fires schedules, and deletes old runs", labels: ["namespace", "store"] },
   schedule_failures: {
     about: "How many runs in a row have failed, of each schedule whose last run has failed",
-    labels: ["namespace", "schedule"],
+    labels: ["namespace", "store", "schedule"],
   },
-  timers_late: { about: "Timers that are due and have not fired", labels: ["namespace"] },
-  timers_worst_seconds: { about: "How late the latest of them is", labels: ["namespace"] },
-  queue_waiting: { about: "Runs or tasks that are due and that nobody has", labels: ["namespace", "queue", "what"] },
+  timers_late: { about: "Timers that are due and have not fired", labels: ["namespace", "store"] },
+  timers_worst_seconds: { about: "How late the latest of them is", labels: ["namespace", "store"] },
+  queue_waiting: {
+    about: "Runs or tasks that are due and that nobody has",
+    labels: ["namespace", "store", "queue", "what"],
+  },
   queue_running: {
     about: "Runs or tasks that have a place in a queue with limits, or that a worker holds",
-    labels: ["namespace", "queue", "what"],
+    labels: ["namespace", "store", "queue", "what"],
   },
   queue_oldest_timestamp_seconds: {
     about: "Since when the oldest of those that wait has been due",
-    labels: ["namespace", "queue", "what"],
+    labels: ["namespace", "store", "queue", "what"],
   },
-  queue_limit: { about: "How many may run at once, of each", labels: ["namespace", "queue"] },
-  queue_backlog_limit: { about: "How many runs may wait", labels: ["namespace", "queue"] },
-  parked_runs: { about: "Runs that wait for a person, counted up to 1,000", labels: ["namespace"] },
-  dead_tasks: { about: "Tasks that have used up their attempts, counted up to 1,000", labels: ["namespace"] },
+  queue_limit: { about: "How many may run at once, of each", labels: ["namespace", "store", "queue"] },
+  queue_backlog_limit: { about: "How many runs may wait", labels: ["namespace", "store", "queue"] },
+  parked_runs: { about: "Runs that wait for a person, counted up to 1,000", labels: ["namespace", "store"] },
+  dead_tasks: { about: "Tasks that have used up their attempts, counted up to 1,000", labels: ["namespace", "store"] },
 } as const satisfies Readonly<Record<string, MetricAbout>>;
 
 /** The name of a gauge that is asked for; `OBSERVED_METRICS` says what each one shows. */
@@ -63,14 +80,23 @@ interface Timers {
 }
 
 /** Asks the client; whoever comes while it is being asked gets the same answer. */
-export function observer(hf: Client): () => Promise<readonly Observation[]> {
+export function observer(hf: Client, options: ObserveOptions = {}): () => Promise<readonly Observation[]> {
+  objectWith("health", "live", "count")(hf, "observe", "the client");
+  checkOptions<ObserveOptions>(options, { store: isText }, "observe");
+  const { store } = options;
   let asked: Promise<readonly Observation[]> | undefined;
   return () => {
-    asked ??= observe(hf).finally(() => {
-      asked = undefined;
-    });
+    asked ??= observe(hf)
+      .then((found) => (store === undefined ? found : found.map((one) => ofStore(one, store))))
+      .finally(() => {
+        asked = undefined;
+      });
     return asked;
   };
+}
+
+function ofStore(one: Observation, store: string): Observation {
+  return { ...one, labels: { ...one.labels, store } };
 }
 
 async function observe(hf: Client): Promise<readonly Observation[]> {

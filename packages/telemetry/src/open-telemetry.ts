@@ -22,7 +22,6 @@ import {
   trace,
 } from "@opentelemetry/api";
 import {
-  type Client,
   COUNT_METRICS,
   DURATION_METRICS,
   LEVEL_METRICS,
@@ -74,19 +73,18 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): ObservingTele
     trace: (start) => traceOfStart(tracer, start),
     signal: (about) => traceOfSignal(tracer, about),
     span: (about) => beginSpan(tracer, about, contextOf(about.trace) ?? ROOT_CONTEXT),
-    observe: (hf) => observeWith(meter(), hf),
+    observe: (hf, options) => observeWith(meter(), observer(hf, options)),
   };
 }
 
 /** The gauges of what only the store knows; read by every collection. */
-function observeWith(meter: Meter, hf: Client): void {
+function observeWith(meter: Meter, observe: ReturnType<typeof observer>): void {
   const gauges = new Map(
     Object.entries<MetricAbout>(OBSERVED_METRICS).map(([name, { about: description }]) => [
       name,
       meter.createObservableGauge(`holdfast.${name}`, { description }),
     ]),
   );
-  const observe = observer(hf);
   meter.addBatchObservableCallback(
     async (result) => {
       for (const { metric, value, labels } of await observe())

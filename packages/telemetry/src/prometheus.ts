@@ -12,7 +12,13 @@ import { checkOptions, invalidOption, type OptionCheck, objectWith } from "holdf
 import { Counter, Gauge, Histogram, type Metric, Registry } from "prom-client";
 import { BoundedLabels } from "./bounded-labels.ts";
 import { BUCKETS } from "./buckets.ts";
-import { OBSERVED_METRICS, type ObservedMetric, type ObservingTelemetry, observer } from "./observed.ts";
+import {
+  OBSERVED_METRICS,
+  type ObservedMetric,
+  type ObserveOptions,
+  type ObservingTelemetry,
+  observer,
+} from "./observed.ts";
 
 /** Where metrics for Prometheus are, and what they are called. */
 export interface PrometheusOptions {
@@ -78,7 +84,7 @@ export function prometheus(options: PrometheusOptions = {}): PrometheusTelemetry
     count: (metric, times, given) => counters[metric].inc(labels.bound(given), times),
     duration: (metric, ms, given) => histograms[metric].observe(labels.bound(given), ms / 1_000),
     level: (metric, value, given) => gauges[metric].set(labels.bound(given), value),
-    observe: (hf) => observed.add(hf),
+    observe: (hf, options) => observed.add(hf, options),
     metrics: () => register.metrics(),
     get contentType() {
       return register.contentType;
@@ -97,10 +103,10 @@ class Observed {
     this.#make = make;
   }
 
-  add(hf: Client): void {
-    objectWith("health", "live", "count")(hf, "observe", "the client");
+  add(hf: Client, options?: ObserveOptions): void {
+    const observe = observer(hf, options);
     this.#gauges ??= this.#make();
-    if (!this.#clients.has(hf)) this.#clients.set(hf, observer(hf));
+    if (!this.#clients.has(hf)) this.#clients.set(hf, observe);
   }
 
   /** Whoever reads the registry asks each gauge, all at the same time: they share one answer. */

@@ -228,6 +228,23 @@ describe("what only the store knows", () => {
     expect(await telemetry.metrics()).not.toContain("holdfast_store_up{");
   });
 
+  test("has a label for the store where several have a namespace of the same name", async () => {
+    const telemetry = prometheus();
+    const here = await connect("memory:", { logger: silentLogger });
+    const archive = await connect("memory:", { logger: silentLogger });
+    telemetry.observe(here);
+    telemetry.observe(archive, { store: "archive" });
+    await archive.start("nobody", undefined);
+    await here.worker({ workflows: [stuck] }).start();
+    const text = await telemetry.metrics();
+    await Promise.all([here.close(), archive.close()]);
+    expect(seriesIn(text, 'holdfast_leader{namespace="default"}')).toBe(1);
+    expect(seriesIn(text, 'holdfast_leader{namespace="default",store="archive"}')).toBe(0);
+    expect(() => telemetry.observe(here, { store: 7 } as never)).toThrow(
+      expect.objectContaining({ code: "invalid_option" }),
+    );
+  });
+
   test("has timers if health knows of them", async () => {
     const telemetry = prometheus();
     const hf = await connect("memory:", { logger: silentLogger });

@@ -42,6 +42,7 @@ const STATUS_COLORS: Readonly<
   scheduled: "cyan",
   offline: "dim",
   continued: "dim",
+  ended: "dim",
 };
 
 /** A status in its color: the word alone says it too. */

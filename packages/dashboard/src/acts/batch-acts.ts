@@ -10,7 +10,7 @@ import { hasRole } from "../gate/visitor.ts";
 import { countRuns } from "../reads/run-search.ts";
 import { type Ask, storeNow } from "../reads/scope.ts";
 import { optionalNumber, parsedValue, record, text } from "./json-input.ts";
-import { whoOf } from "./run-acts.ts";
+import { requireOpen, whoOf } from "./run-acts.ts";
 
 const COUNT_MAX = 10_000;
 const NAMED_MAX = 1_000;
@@ -23,8 +23,7 @@ export async function batchCount({ scope, body }: Ask): Promise<BatchCount> {
   const now = await storeNow(scope);
   const filter = record(record(body)["filter"]) as RunFilter;
   const alternatives = alternativesOf(filter, now).map((one) => ({ ...one, createdBefore: earlier(one, now + 1) }));
-  const count = await countRuns(scope.view, alternatives, COUNT_MAX);
-  return { count, capped: count >= COUNT_MAX, createdBefore: now + 1 };
+  return { ...(await countRuns(scope, alternatives, COUNT_MAX)), createdBefore: now + 1 };
 }
 
 function earlier({ createdBefore }: ListFilter, time: number): Date {
@@ -42,10 +41,7 @@ export async function batch(ask: Ask): Promise<BatchStarted> {
   const id = text(asked, "id");
   const options: BatchOptions = { id, ...whoOf(ask), ...perSecondOf(asked) };
   if (asked["runIds"] !== undefined) return namedRuns(ask, action, id, asked["runIds"]);
-  const filter = record(asked["filter"]) as RunFilter;
-  const [first, ...others] = alternativesOf(filter, await storeNow(scope));
-  if (!first || others.length > 0)
-    throw refusal(400, "bad_filter", "A batch takes a filter without OR, and without words that stand alone.");
+  const first = onlyFilter(asked, await storeNow(scope));
   const until = optionalNumber(asked, "createdBefore");
   const limited = until === undefined ? first : { ...first, createdBefore: earlier(first, until) };
   const many = scope.act.batch(limited);
@@ -56,6 +52,27 @@ export async function batch(ask: Ask): Promise<BatchStarted> {
       : many[action](options);
   await begun(ask, id, carried);
   return { id };
+}
+
+/** One filter, and not by mistake one that every run matches: such a batch must say so, as on a server. */
+function onlyFilter(asked: Readonly<Record<string, unknown>>, now: number): ListFilter {
+  const { filter, all } = asked;
+  if (all !== undefined && typeof all !== "boolean") throw refusal(400, "bad_request", "all is true or false.");
+  const [first, ...others] = alternativesOf(record(filter ?? {}) as RunFilter, now);
+  if (!first || others.length > 0)
+    throw refusal(
+      400,
+      "bad_filter",
+      "A batch takes a filter without OR, and without words that stand alone; a signal is waiting:receive:name.",
+    );
+  const { attributes = {}, errorText, ...rest } = first;
+  if (errorText)
+    throw refusal(400, "bad_filter", "A batch cannot go by what errors say. Use their code or their kind (error:…).");
+  const isEveryRun = Object.keys(rest).length + Object.keys(attributes).length === 0;
+  if (isEveryRun && !all)
+    throw refusal(400, "bad_request", "The filter is empty. Set all to true if every run of the namespace is meant.");
+  if (!isEveryRun && all) throw refusal(400, "bad_request", "all is set beside a filter: choose one of them.");
+  return first;
 }
 
 function perSecondOf(asked: Readonly<Record<string, unknown>>): { readonly perSecond?: number } {
@@ -112,7 +129,10 @@ async function namedRuns(
         await handle.signal(signal<unknown>(text(sent, "name")), parsedValue(sent["payload"], "payload") as never, {
           id,
         });
-      else await handle[action](who);
+      else {
+        if (action === "cancel" || action === "terminate") await requireOpen(handle);
+        await handle[action](who);
+      }
     } catch (error) {
       if (!isHoldfastError(error)) throw error;
       skipped.push({ runId, code: error.code });

@@ -31,6 +31,14 @@ export function record(body: unknown): Readonly<Record<string, unknown>> {
   throw refusal(400, "bad_request", "The body is not a JSON object.");
 }
 
+/** A field that nobody reads is a mistake: what it was meant to say would be lost. */
+export function requireKnown(body: unknown, fields: readonly string[]): void {
+  const unknown = Object.keys(record(body)).find((field) => !fields.includes(field));
+  if (unknown === undefined) return;
+  const known = fields.length === 0 ? "It takes none" : `Known are ${fields.join(", ")}`;
+  throw refusal(400, "bad_request", `There is no field "${unknown.slice(0, 100)}". ${known}.`);
+}
+
 export function text(body: Readonly<Record<string, unknown>>, field: string): string {
   const value = body[field];
   if (typeof value === "string" && value !== "") return value;

@@ -1,16 +1,55 @@
 /** What is done to queues, workers, tasks, versions, retention, keys. */
 import { createHash } from "node:crypto";
 import type { QueueOptions, RetentionOptions } from "holdfast";
-import { ROLES, type Role } from "holdfast/adapter";
+import { queueLimits, ROLES, type Role, uuidV7 } from "holdfast/adapter";
 import { refusal } from "../answers/refusal.ts";
 import { mayOpen } from "../gate/visitor.ts";
-import type { Ask } from "../reads/scope.ts";
+import type { Ask, Scope } from "../reads/scope.ts";
 import { tokenOf } from "../reads/tasks.ts";
 import { optionalNumber, parsedValue, record, text } from "./json-input.ts";
 
 export async function setLimits({ scope, parts, body }: Ask): Promise<object> {
-  await scope.act.queues.set(parts["name"] as string, record(record(body)["limits"]) as QueueOptions);
+  const queue = parts["name"] as string;
+  const asked = record(body);
+  const limits = givenLimits(asked["limits"]);
+  if (asked["expected"] === undefined) await scope.act.queues.set(queue, limits);
+  else await setIfStill(scope, queue, limits, givenLimits(asked["expected"]));
   return {};
+}
+
+/** As a page shows them, durations are numbers of milliseconds. */
+function givenLimits(given: unknown): QueueOptions {
+  const inMs = (name: string, value: unknown): unknown =>
+    (name === "per" || name === "aging") && typeof value === "number" ? { milliseconds: value } : value;
+  return JSON.parse(JSON.stringify(record(given)), inMs) as QueueOptions;
+}
+
+/** Sets limits only if they are what the page showed: of two people who change them at once, the second hears of the first. */
+async function setIfStill(scope: Scope, queue: string, wanted: QueueOptions, expected: QueueOptions): Promise<void> {
+  const { namespace } = scope;
+  const { store, clock, random } = scope.store;
+  const limits = queueLimits(queue, wanted);
+  const still = sortedText(queueLimits(queue, expected));
+  // A queue that never had limits takes the first guess; otherwise the answer has the revision to go by. What is read after it is
+  // what that revision has, if it is still there when the limits are written.
+  for (let revision: string | null = null; ; ) {
+    const [state] = await store.queues.list({ namespace, queue, holdersMax: 0 });
+    if (sortedText(state?.limits ?? null) !== still)
+      throw refusal(409, "limits_changed", `Somebody has changed the limits of queue "${queue}". Look at them again.`);
+    const next = uuidV7(clock.now(), random.bytes(16));
+    const result = await store.queues.setIfRevision({ namespace, queue, limits, revision, next });
+    if (result.outcome === "written") return;
+    ({ revision } = result);
+  }
+}
+
+/** The same text for the same limits, in whatever order they stand. */
+function sortedText(value: unknown): string {
+  return JSON.stringify(value, (_, one: unknown) =>
+    typeof one === "object" && one !== null && !Array.isArray(one)
+      ? Object.fromEntries(Object.entries(one).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : one,
+  );
 }
 
 export async function drainWorker({ scope, parts }: Ask): Promise<object> {

@@ -1,6 +1,7 @@
 /** What is done to a single run. */
 import type { EditedOutcome, RunHandle, StartOptions } from "holdfast";
 import { query, signal, update } from "holdfast";
+import { HoldfastError, isClosed } from "holdfast/adapter";
 import { refusal } from "../answers/refusal.ts";
 import type { Answered, Started } from "../api/action-messages.ts";
 import { findRun } from "../reads/named-run.ts";
@@ -30,9 +31,17 @@ type Simple = "cancel" | "terminate" | "pause" | "resume" | "retry";
 export function simpleAct(name: Simple): (ask: Ask) => Promise<object> {
   return async (ask) => {
     const handle = await handleOf(ask);
+    if (name === "cancel" || name === "terminate") await requireOpen(handle);
     await handle[name](whoOf(ask));
     return {};
   };
+}
+
+/** The client leaves a run alone that has ended; somebody who clicked must hear that nothing happened. */
+export async function requireOpen(handle: RunHandle): Promise<void> {
+  const { id, status } = await handle.describe();
+  if (isClosed(status))
+    throw new HoldfastError("run_closed", `Run "${id}" is ${status.replace("_", " ")} already. Nothing was changed.`);
 }
 
 export async function start({ scope, body }: Ask): Promise<Started> {

@@ -85,6 +85,8 @@ export interface BatchCount {
 export interface BatchRequest {
   readonly action: "cancel" | "terminate" | "pause" | "resume" | "retry" | "signal" | "purge";
   readonly filter: RunFilter;
+  /** Every run of the namespace, with an empty filter: else that is refused. */
+  readonly all?: boolean;
   /** Instead of the filter: these runs; at most 1,000. */
   readonly runIds?: readonly string[];
   readonly createdBefore?: number;
@@ -152,6 +154,8 @@ export interface BackfillCount {
 /** `queues/{name}/limits` (admin): all of them; what is left out is removed. */
 export interface QueueLimitsRequest {
   readonly limits: QueueLimits;
+  /** What the page showed: if somebody has changed them since, nothing is set, and the answer is 409 with `limits_changed`. */
+  readonly expected?: QueueLimits;
 }
 
 /** `workers/{workerId}/drain` (admin): body `{}`. */

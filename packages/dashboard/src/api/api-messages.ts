@@ -74,5 +74,7 @@ export type LiveMessage =
     }
   /** Hints may have been lost: read everything that is shown. */
   | { readonly type: "resync"; readonly topics: readonly string[]; readonly reason: string }
+  /** The store does not answer for these topics: nothing is known of them until a hint or a resync. */
+  | { readonly type: "away"; readonly topics: readonly string[]; readonly reason: string }
   /** Every 15 s, so that both sides notice a dead connection. */
   | { readonly type: "ping"; readonly now: number };

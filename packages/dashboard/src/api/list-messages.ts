@@ -103,9 +103,9 @@ export interface RunFilter {
   readonly attributes?: Readonly<Record<string, string | number | boolean>>;
   /**
    * Text with AND, OR, parentheses and quoted phrases, for example `status:failed AND (workflow:order OR error:ECONNRESET)`.
-   * Fields: workflow, version, id, status, queue, waiting, error, parent, fork, attr.{name}; `created>2026-01-01`, `ended<-1h`, `waiting>10m`
-   * (for longer than); `is:retrying`, `is:paused`, `is:open`, `is:closed`. A word alone matches an id, a workflow, an op that is waited for,
-   * or an error. `parseFilter` of src/filter/filter-text.ts reads it, in the browser as well.
+   * Fields: workflow, version, id, status, queue, waiting (an op or a signal), error (a code or a kind), message (what the error says), parent, fork, attr.{name}; `created>2026-01-01`, `ended<-1h`, `waiting>10m`
+   * (for longer than); `is:retrying`, `is:paused`, `is:open`, `is:closed`. A word alone matches an id, a workflow, an op or a signal that is waited for,
+   * an error, or what an error says. `parseFilter` of src/filter/filter-text.ts reads it, in the browser as well.
    */
   readonly q?: string;
 }

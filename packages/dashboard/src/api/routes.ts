@@ -34,15 +34,35 @@ export interface Route {
   readonly answer: Read;
   /** What the audit log calls it; nothing for reads. */
   readonly action?: string;
+  /** What the body may have; nothing for a GET. */
+  readonly fields?: readonly string[];
 }
 
 function read(path: string, answer: Read): Route {
   return { method: "GET", path, role: "reader", answer };
 }
 
-function act(path: string, action: string, answer: Read, role: Role = "writer"): Route {
-  return { method: "POST", path, role, answer, action };
+/** A read whose question does not fit into an address. */
+function ask(path: string, answer: Read, fields: readonly string[]): Route {
+  return { method: "POST", path, role: "reader", answer, fields };
 }
+
+function act(path: string, action: string, answer: Read, fields: readonly string[], role: Role = "writer"): Route {
+  return { method: "POST", path, role, answer, action, fields };
+}
+
+const REASON = ["reason"];
+const MESSAGE = ["name", "payload", "id"];
+const START = [
+  ...["workflow", "input", "id", "version", "queue", "priority", "key", "timeout", "delay"],
+  ...["attributes", "ifRunning", "ifClosed"],
+];
+const BATCH = ["action", "filter", "all", "runIds", "createdBefore", "id", "reason", "perSecond", "signal"];
+const SCHEDULE = [
+  ...["workflow", "version", "queue", "input", "cron", "every", "at", "timezone"],
+  ...["jitter", "overlap", "paused", "note"],
+];
+const BACKFILL = ["from", "to", "overlap"];
 
 /** The first that fits answers: names that are fixed stand before those that are not. */
 export const ROUTES: readonly Route[] = [
@@ -83,44 +103,56 @@ export const ROUTES: readonly Route[] = [
   read("batches", batches),
   read("batches/:id", batch),
 
-  act("start", "StartWorkflow", runActs.start),
-  act("runs/:run/signal", "SignalWorkflow", runActs.sendSignal),
-  act("runs/:run/update", "UpdateWorkflow", runActs.sendUpdate),
-  { method: "POST", path: "runs/:run/query", role: "reader", answer: runActs.ask },
-  act("runs/:run/cancel", "CancelWorkflow", runActs.simpleAct("cancel")),
-  act("runs/:run/terminate", "TerminateWorkflow", runActs.simpleAct("terminate")),
-  act("runs/:run/pause", "PauseWorkflow", runActs.simpleAct("pause")),
-  act("runs/:run/resume", "ResumeWorkflow", runActs.simpleAct("resume")),
-  act("runs/:run/retry", "RetryWorkflow", runActs.simpleAct("retry")),
-  act("runs/:run/fork", "ForkWorkflow", runActs.fork),
-  { method: "POST", path: "batch/count", role: "reader", answer: batchActs.batchCount },
-  act("batch", "Batch", batchActs.batch),
-  act("batches/:id/pause", "PauseBatch", batchActs.batchAct("pause")),
-  act("batches/:id/resume", "ResumeBatch", batchActs.batchAct("resume")),
-  act("batches/:id/cancel", "CancelBatch", batchActs.batchAct("cancel")),
-  act("schedules/create", "CreateWorkflowSchedule", scheduleActs.createSchedule),
-  { method: "POST", path: "schedules/preview", role: "reader", answer: scheduleActs.previewSchedule },
-  act("schedules/:id/update", "UpdateWorkflowSchedule", scheduleActs.updateSchedule),
-  act("schedules/:id/pause", "PauseWorkflowSchedule", scheduleActs.pauseSchedule),
-  act("schedules/:id/resume", "ResumeWorkflowSchedule", scheduleActs.resumeSchedule),
-  act("schedules/:id/trigger", "TriggerWorkflowSchedule", scheduleActs.triggerSchedule),
-  act("schedules/:id/delete", "DeleteWorkflowSchedule", scheduleActs.deleteSchedule),
-  act("schedules/:id/backfill", "BackfillWorkflowSchedule", scheduleActs.backfill),
-  { method: "POST", path: "schedules/:id/backfill/count", role: "reader", answer: scheduleActs.backfillCount },
-  act("tasks/complete", "CompleteTask", operatorActs.completeTask),
-  act("tasks/fail", "FailTask", operatorActs.failTask),
-  act("tasks/retry", "RetryTask", operatorActs.retryTask),
-  act("views/save", "SaveView", saveView),
-  act("views/remove", "RemoveView", removeView),
-  act("queues/:name/limits", "SetQueueLimits", operatorActs.setLimits, "admin"),
-  act("workers/:workerId/drain", "DrainWorker", operatorActs.drainWorker, "admin"),
-  act("workflows/:name/default", "SetDefaultVersion", operatorActs.versionAct("default"), "admin"),
-  act("workflows/:name/canary", "SetCanary", operatorActs.versionAct("canary"), "admin"),
-  act("workflows/:name/deprecate", "DeprecateVersion", operatorActs.versionAct("deprecate"), "admin"),
-  act("settings/retention", "SetRetention", operatorActs.setRetention, "admin"),
-  act("settings/tokens/create", "CreateToken", operatorActs.createKey, "admin"),
-  act("settings/tokens/:id/revoke", "RevokeToken", operatorActs.revokeKey, "admin"),
-  act("settings/sessions/:id/revoke", "RevokeSession", operatorActs.revokeKey, "admin"),
+  act("start", "StartWorkflow", runActs.start, START),
+  act("runs/:run/signal", "SignalWorkflow", runActs.sendSignal, MESSAGE),
+  act("runs/:run/update", "UpdateWorkflow", runActs.sendUpdate, MESSAGE),
+  ask("runs/:run/query", runActs.ask, MESSAGE),
+  act("runs/:run/cancel", "CancelWorkflow", runActs.simpleAct("cancel"), REASON),
+  act("runs/:run/terminate", "TerminateWorkflow", runActs.simpleAct("terminate"), REASON),
+  act("runs/:run/pause", "PauseWorkflow", runActs.simpleAct("pause"), REASON),
+  act("runs/:run/resume", "ResumeWorkflow", runActs.simpleAct("resume"), REASON),
+  act("runs/:run/retry", "RetryWorkflow", runActs.simpleAct("retry"), REASON),
+  act("runs/:run/fork", "ForkWorkflow", runActs.fork, ["before", "id", "input", "edit", "reason"]),
+  ask("batch/count", batchActs.batchCount, ["filter"]),
+  act("batch", "Batch", batchActs.batch, BATCH),
+  act("batches/:id/pause", "PauseBatch", batchActs.batchAct("pause"), REASON),
+  act("batches/:id/resume", "ResumeBatch", batchActs.batchAct("resume"), REASON),
+  act("batches/:id/cancel", "CancelBatch", batchActs.batchAct("cancel"), REASON),
+  act("schedules/create", "CreateWorkflowSchedule", scheduleActs.createSchedule, ["id", ...SCHEDULE]),
+  ask("schedules/preview", scheduleActs.previewSchedule, ["cron", "every", "timezone", "n"]),
+  act("schedules/:id/update", "UpdateWorkflowSchedule", scheduleActs.updateSchedule, SCHEDULE),
+  act("schedules/:id/pause", "PauseWorkflowSchedule", scheduleActs.pauseSchedule, ["note"]),
+  act("schedules/:id/resume", "ResumeWorkflowSchedule", scheduleActs.resumeSchedule, ["note"]),
+  act("schedules/:id/trigger", "TriggerWorkflowSchedule", scheduleActs.triggerSchedule, []),
+  act("schedules/:id/delete", "DeleteWorkflowSchedule", scheduleActs.deleteSchedule, []),
+  act("schedules/:id/backfill", "BackfillWorkflowSchedule", scheduleActs.backfill, BACKFILL),
+  ask("schedules/:id/backfill/count", scheduleActs.backfillCount, BACKFILL),
+  act("tasks/complete", "CompleteTask", operatorActs.completeTask, ["ref", "result"]),
+  act("tasks/fail", "FailTask", operatorActs.failTask, ["ref", "message"]),
+  act("tasks/retry", "RetryTask", operatorActs.retryTask, ["ref"]),
+  act("views/save", "SaveView", saveView, ["name", "search"]),
+  act("views/remove", "RemoveView", removeView, ["name"]),
+  act("queues/:name/limits", "SetQueueLimits", operatorActs.setLimits, ["limits", "expected"], "admin"),
+  act("workers/:workerId/drain", "DrainWorker", operatorActs.drainWorker, [], "admin"),
+  act("workflows/:name/default", "SetDefaultVersion", operatorActs.versionAct("default"), ["version"], "admin"),
+  act("workflows/:name/canary", "SetCanary", operatorActs.versionAct("canary"), ["version", "share"], "admin"),
+  act(
+    "workflows/:name/deprecate",
+    "DeprecateVersion",
+    operatorActs.versionAct("deprecate"),
+    ["version", "deprecated"],
+    "admin",
+  ),
+  act("settings/retention", "SetRetention", operatorActs.setRetention, ["retention"], "admin"),
+  act(
+    "settings/tokens/create",
+    "CreateToken",
+    operatorActs.createKey,
+    ["name", "role", "namespace", "expiresAt"],
+    "admin",
+  ),
+  act("settings/tokens/:id/revoke", "RevokeToken", operatorActs.revokeKey, [], "admin"),
+  act("settings/sessions/:id/revoke", "RevokeSession", operatorActs.revokeKey, [], "admin"),
 ];
 
 export interface Found {

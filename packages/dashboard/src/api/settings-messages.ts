@@ -6,6 +6,8 @@ export interface AuditPage {
   readonly entries: readonly {
     readonly at: number;
     readonly actor: string;
+    /** What the key of the actor is called; null if it is none. */
+    readonly actorName: string | null;
     readonly action: string;
     readonly namespace: string;
     readonly subject: string;

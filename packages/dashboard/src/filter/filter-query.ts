@@ -27,8 +27,11 @@ function scalarOf(text: string): string | number | boolean {
   return text !== "" && `${Number(text)}` === text ? Number(text) : text;
 }
 
+/** A filter of a list, and what the error of a run must say: no store can filter by that. */
+export type SearchFilter = ListFilter & Pick<PlainFilter, "errorText">;
+
 /** The filters of which one must match. */
-export function alternativesOf(filter: RunFilter, now: number): readonly ListFilter[] {
+export function alternativesOf(filter: RunFilter, now: number): readonly SearchFilter[] {
   const { q, ...plain } = filter;
   try {
     return join(plain, q ? parseFilter(q, now) : [{}]).map(listFilter);
@@ -69,7 +72,7 @@ function commonStatus(left: RunFilter["status"], right: RunFilter["status"]): re
   return a && b ? a.filter((status) => b.includes(status)) : (a ?? b);
 }
 
-function listFilter(plain: PlainFilter): ListFilter {
+function listFilter(plain: PlainFilter): SearchFilter {
   const made: Record<string, unknown> = { ...plain };
   for (const name of TIMES) {
     if (plain[name] === undefined) continue;
@@ -77,5 +80,5 @@ function listFilter(plain: PlainFilter): ListFilter {
     if (Number.isNaN(time.getTime())) throw refusal(400, "bad_filter", `${name} is no time in milliseconds.`);
     made[name] = time;
   }
-  return made as ListFilter;
+  return made as SearchFilter;
 }

@@ -21,10 +21,24 @@ test.each([
   ["created>2026-01-01 created<-1h", [{ createdAfter: Date.UTC(2026, 0, 1), createdBefore: NOW - 3_600_000 }]],
   ["waiting>10m", [{ waitingSince: NOW - 600_000 }]],
   ["waiting:receive:paid", [{ waitingFor: "receive:paid" }]],
+  ["waiting:paid", [{ waitingFor: "paid" }, { waitingFor: "receive:paid" }]],
+  ["error:ECONNRESET", [{ error: "ECONNRESET" }]],
+  ['error:"card declined"', [{ errorText: ["card declined"] }]],
+  ["message:card message:declined", [{ errorText: ["card", "declined"] }]],
   ["is:retrying", [{ retrying: true }]],
   ["attr.tenant:acme attr.size:3 attr.big:true", [{ attributes: { tenant: "acme", size: 3, big: true } }]],
   ["attr.zip:007", [{ attributes: { zip: "007" } }]],
-  ['"a \\"b\\" (c)"', ["id", "workflow", "waitingFor", "error"].map((field) => ({ [field]: 'a "b" (c)' }))],
+  [
+    '"a \\"b\\" (c)"',
+    [
+      { id: 'a "b" (c)' },
+      { workflow: 'a "b" (c)' },
+      { waitingFor: 'a "b" (c)' },
+      { waitingFor: 'receive:a "b" (c)' },
+      { error: 'a "b" (c)' },
+      { errorText: ['a "b" (c)'] },
+    ],
+  ],
 ])("%j", (text, filters) => {
   expect(parseFilter(text, NOW)).toEqual(filters);
 });

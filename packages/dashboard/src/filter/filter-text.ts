@@ -4,7 +4,10 @@
  */
 import type { RunFilter, RunStatus } from "../api/list-messages.ts";
 
-export type PlainFilter = Omit<RunFilter, "q">;
+export interface PlainFilter extends Omit<RunFilter, "q"> {
+  /** What the error of a run says: all of these. */
+  readonly errorText?: readonly string[];
+}
 
 /** Where the text cannot be read, and what is wrong there. */
 export class FilterError extends Error {
@@ -26,7 +29,9 @@ interface Token {
 }
 
 /** More alternatives than this would be as many reads. */
-export const ALTERNATIVES_MAX = 16;
+export const ALTERNATIVES_MAX = 32;
+/** How the op is called in which a run waits for a signal. */
+const RECEIVE = "receive:";
 
 const OPEN: readonly RunStatus[] = ["pending", "running", "sleeping", "waiting", "compensating", "parked"];
 const CLOSED: readonly RunStatus[] = [
@@ -44,7 +49,6 @@ const TEXT_FIELDS: Readonly<Record<string, keyof PlainFilter>> = {
   version: "version",
   id: "id",
   queue: "queue",
-  waiting: "waitingFor",
   error: "error",
   parent: "parent",
   fork: "forkedFrom",
@@ -113,21 +117,29 @@ function limited(found: PlainFilter[], { end }: Parser): PlainFilter[] {
 function clauseOf(token: Token, now: number): PlainFilter[] {
   const { field, sign, value = "", at } = token;
   if (field === undefined) {
-    // A word alone: whatever is called like that.
-    return [{ id: value }, { workflow: value }, { waitingFor: value }, { error: value }];
+    // A word alone: whatever is called like that, and errors that say it.
+    return [{ id: value }, { workflow: value }, ...waitsFor(value), { error: value }, { errorText: [value] }];
   }
   if (value === "") throw new FilterError(`${field} needs a value.`, at);
   if (field.startsWith("attr.")) return [{ attributes: { [field.slice(5)]: scalarOf(value) } }];
   if (sign === ">" || sign === "<") return [timeOf(field, sign, value, at, now)];
   if (field === "status") return [{ status: statusesOf(value, at) }];
   if (field === "is") return [stateOf(value, at)];
+  if (field === "waiting") return waitsFor(value);
+  // No code and no kind of an error has a space.
+  if (field === "message" || (field === "error" && /\s/.test(value))) return [{ errorText: [value] }];
   const known = Object.hasOwn(TEXT_FIELDS, field) ? TEXT_FIELDS[field] : undefined;
   if (known === undefined)
     throw new FilterError(
-      `There is no field "${field}". Fields: ${Object.keys(TEXT_FIELDS).join(", ")}, status, is, attr.…, created, ended.`,
+      `There is no field "${field}". Fields: ${Object.keys(TEXT_FIELDS).join(", ")}, waiting, message, status, is, attr.…, created, ended.`,
       at,
     );
   return [{ [known]: value }];
+}
+
+/** An op by its name; a signal by its own, too. */
+function waitsFor(value: string): PlainFilter[] {
+  return value.includes(":") ? [{ waitingFor: value }] : [{ waitingFor: value }, { waitingFor: RECEIVE + value }];
 }
 
 function statusesOf(value: string, at: number): RunStatus[] {
@@ -188,6 +200,7 @@ function joinedValue(field: string, left: unknown, right: unknown): unknown {
     }
     return attributes;
   }
+  if (field === "errorText") return [...(left as string[]), ...(right as string[])];
   if (field.endsWith("After")) return Math.max(left as number, right as number);
   if (field.endsWith("Before") || field === "waitingSince") return Math.min(left as number, right as number);
   return left === right ? left : undefined;

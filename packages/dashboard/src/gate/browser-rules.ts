@@ -35,17 +35,17 @@ export function hostFault(request: Request, hosts: readonly string[] | undefined
 }
 
 /** A read: by a page of the dashboard itself, by the reader who opens one, or by a program. */
-export function readFault(request: Request): Refusal | undefined {
+export function readFault(request: Request, origins: readonly string[] = []): Refusal | undefined {
   const site = request.headers.get("sec-fetch-site");
   const origin = request.headers.get("origin");
-  if (origin !== null && !isOwn(origin, request)) return foreign();
+  if (origin !== null && !isOwn(origin, request, origins)) return foreignOrigin(origin, request);
   if (site === null || site === "same-origin" || site === "none") return undefined;
   // A link in a mail or a chat leads to a page, never to data.
   return request.headers.get("sec-fetch-mode") === "navigate" && !isCall(request) ? undefined : foreign();
 }
 
 /** Whatever changes something: JSON, the header that no form and no foreign page can send, and an origin that is our own. */
-export function changeFault(request: Request): Refusal | undefined {
+export function changeFault(request: Request, origins: readonly string[] = []): Refusal | undefined {
   const { headers } = request;
   const type = (headers.get("content-type") ?? "").split(";", 1)[0]?.trim().toLowerCase();
   if (type !== "application/json") return refusal(415, "csrf", "Send JSON, with content-type: application/json.");
@@ -53,7 +53,7 @@ export function changeFault(request: Request): Refusal | undefined {
   const site = headers.get("sec-fetch-site");
   if (site !== null && site !== "same-origin") return foreign();
   const origin = headers.get("origin");
-  if (origin !== null) return isOwn(origin, request) ? undefined : foreign();
+  if (origin !== null) return isOwn(origin, request, origins) ? undefined : foreignOrigin(origin, request);
   // No browser sends a token by itself: it is a program, which has no origin.
   const isProgram = headers.has("authorization") && !headers.has("cookie") && site === null;
   return isProgram ? undefined : refusal(403, "csrf", "The request does not say its origin.");
@@ -67,7 +67,18 @@ function foreign(): Refusal {
   return refusal(403, "csrf", "The page is not one of this dashboard's.");
 }
 
-function isOwn(origin: string, request: Request): boolean {
+/** It may be no attack: a proxy that names itself as the host looks the same from here. */
+function foreignOrigin(origin: string, request: Request): Refusal {
+  return refusal(
+    403,
+    "csrf",
+    `The page is of ${origin.slice(0, 100)}, and the request is for ${hostOf(request).slice(0, 100)}. Behind a proxy, let it pass on Host, or name the origin in the option origins.`,
+  );
+}
+
+/** `origins`: those that the option names. */
+function isOwn(origin: string, request: Request, origins: readonly string[]): boolean {
+  if (origins.includes(origin)) return true;
   try {
     return new URL(origin).host.toLowerCase() === hostOf(request);
   } catch {

@@ -1,5 +1,5 @@
 /** One look at the store for each topic that somebody watches, however many watch it; slower while nothing happens. */
-import type { Client, ClientStore, Hint, Timer } from "holdfast/adapter";
+import { type Client, type ClientStore, type Hint, isHoldfastError, type Timer } from "holdfast/adapter";
 import type { LiveMessage } from "../api/api-messages.ts";
 import { isRunId } from "../reads/listed-rows.ts";
 
@@ -16,6 +16,8 @@ interface Topic {
   /** What was seen last; undefined before the first look. */
   seen: Map<string, string> | undefined;
   quiet: number;
+  /** The store did not answer the last look. */
+  away: boolean;
   timer: Timer | undefined;
   looking: boolean;
   again: boolean;
@@ -38,7 +40,8 @@ export class Topics {
   watch(name: string, listener: Listener): () => void {
     const topic = this.#topics.get(name) ?? this.#open(name);
     topic.listeners.add(listener);
-    if (topic.seen) for (const message of stateOf(name, topic.seen)) listener(message);
+    if (topic.away) listener(awayFrom(name));
+    else if (topic.seen) for (const message of stateOf(name, topic.seen)) listener(message);
     return () => {
       topic.listeners.delete(listener);
       if (topic.listeners.size > 0 || this.#topics.get(name) !== topic) return;
@@ -64,6 +67,7 @@ export class Topics {
       listeners: new Set(),
       seen: undefined,
       quiet: 0,
+      away: false,
       timer: undefined,
       looking: false,
       again: false,
@@ -91,21 +95,29 @@ export class Topics {
     }
   }
 
+  #tell(topic: Topic, message: LiveMessage): void {
+    for (const tell of topic.listeners) tell(message);
+  }
+
   async #look(name: string, topic: Topic): Promise<void> {
     topic.looking = true;
     topic.again = false;
     try {
       const now = await lookAt(this.#view, name);
+      if (topic.away) {
+        topic.away = false;
+        this.#tell(topic, { type: "resync", topics: [name], reason: "The store did not answer for a while." });
+      }
       const news = topic.seen === undefined ? stateOf(name, now) : newsOf(name, topic.seen, now);
       topic.seen = now;
       topic.quiet = news.length > 0 ? 0 : topic.quiet + 1;
-      for (const message of news) for (const tell of topic.listeners) tell(message);
+      for (const message of news) this.#tell(topic, message);
     } catch (error) {
-      // The store does not answer: what happens meanwhile is told as a gap.
+      // Whoever looks is told, and told again when it answers: what happens meanwhile is a gap.
       this.#store.log.debug({ topic: name, error: String(error) }, "a topic of the dashboard could not be read");
-      topic.seen = new Map();
-      for (const tell of topic.listeners)
-        tell({ type: "resync", topics: [name], reason: "The store did not answer for a while." });
+      topic.seen ??= new Map();
+      if (!topic.away) this.#tell(topic, awayFrom(name));
+      topic.away = true;
     } finally {
       topic.looking = false;
       if (this.#topics.get(name) === topic) {
@@ -116,6 +128,10 @@ export class Topics {
       }
     }
   }
+}
+
+function awayFrom(name: string): LiveMessage {
+  return { type: "away", topics: [name], reason: "The store does not answer." };
 }
 
 export function isTopic(name: string): boolean {
@@ -150,7 +166,9 @@ async function lookAt(view: Client, name: string): Promise<Map<string, string>> 
   const runId = runOf(name);
   if (runId !== undefined) {
     const handle = isRunId(runId) ? view.get({ runId }) : view.get(runId);
-    const { status, historyLength, id, updatedAt, workerId, runId: own } = await handle.describe();
+    const found = await handle.describe().catch(undefinedIfGone);
+    if (!found) return new Map();
+    const { status, historyLength, id, updatedAt, workerId, runId: own } = found;
     return new Map([[own, JSON.stringify([status, historyLength, id, updatedAt, workerId])]]);
   }
   if (name === "schedules") {
@@ -173,6 +191,10 @@ async function lookAt(view: Client, name: string): Promise<Map<string, string>> 
     JSON.stringify([status, historyLength, id, updatedAt]),
   ]);
   return new Map(rows);
+}
+
+function undefinedIfGone(error: unknown): undefined {
+  if (!isHoldfastError(error, "run_not_found")) throw error;
 }
 
 /** Of a single run, where it stands: whoever has read it before may have missed the last change. */

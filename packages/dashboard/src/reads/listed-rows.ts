@@ -1,6 +1,7 @@
 /** Rows of runs by their run ids, in two calls however many there are. */
 import { listedError, type Run, summarizeRun } from "holdfast/adapter";
 import type { RunRow } from "../api/list-messages.ts";
+import { withText } from "./error-texts.ts";
 import { runRow } from "./run-row.ts";
 import type { Scope } from "./scope.ts";
 
@@ -11,7 +12,8 @@ export function isRunId(text: string): boolean {
 }
 
 /** In the order of the ids; those that are gone are missing. */
-export async function rowsOf({ namespace, store }: Scope, runIds: readonly string[]): Promise<RunRow[]> {
+export async function rowsOf(scope: Scope, runIds: readonly string[]): Promise<RunRow[]> {
+  const { namespace, store } = scope;
   const asked = [...new Set(runIds)].filter(isRunId);
   if (asked.length === 0) return [];
   const read = await store.store.runs.read({ runs: asked.map((runId) => ({ namespace, runId })) });
@@ -24,6 +26,6 @@ export async function rowsOf({ namespace, store }: Scope, runIds: readonly strin
   return found.map((run) => {
     const { input: _input, output: _output, error, ...row } = run;
     const listed = { ...row, lastEventAt: lastAt.get(run.runId) ?? null, error: error && listedError(error) };
-    return runRow(summarizeRun(listed, now));
+    return withText(scope, runRow(summarizeRun(listed, now)), error);
   });
 }

@@ -2,9 +2,9 @@
 import { refusal } from "../answers/refusal.ts";
 import type { Histogram, NewerRuns, RunCount, RunRows, RunsPage } from "../api/list-messages.ts";
 import { alternativesOf, filterOfQuery } from "../filter/filter-query.ts";
+import { shownRows } from "./error-texts.ts";
 import { rowsOf } from "./listed-rows.ts";
 import { wholeNumber } from "./query-values.ts";
-import { runRow } from "./run-row.ts";
 import { countRuns, searchRuns } from "./run-search.ts";
 import { type Ask, storeNow } from "./scope.ts";
 
@@ -20,21 +20,19 @@ export async function runs({ scope, query }: Ask): Promise<RunsPage> {
   const now = await storeNow(scope);
   const limit = wholeNumber(query, "limit", 100, LIST_MAX);
   const cursor = query.get("cursor") ?? undefined;
-  const found = await searchRuns(scope.view, alternativesOf(filterOfQuery(query), now), { limit, cursor });
-  return { runs: found.runs.map(runRow), cursor: found.cursor, now };
+  const found = await searchRuns(scope, alternativesOf(filterOfQuery(query), now), { limit, cursor });
+  return { runs: await shownRows(scope, found.runs), cursor: found.cursor, now };
 }
 
 export async function runCount({ scope, query }: Ask): Promise<RunCount> {
   const alternatives = alternativesOf(filterOfQuery(query), await storeNow(scope));
-  if (query.get("exact") === "1") return { count: await countRuns(scope.view, alternatives), capped: false };
-  const count = await countRuns(scope.view, alternatives, COUNT_MAX);
-  return { count, capped: count >= COUNT_MAX };
+  return countRuns(scope, alternatives, query.get("exact") === "1" ? undefined : COUNT_MAX);
 }
 
 export async function newerRuns({ scope, query }: Ask): Promise<NewerRuns> {
   const than = query.get("than") ?? "";
   const alternatives = alternativesOf(filterOfQuery(query), await storeNow(scope));
-  const found = await searchRuns(scope.view, alternatives, { limit: NEWER_MAX });
+  const found = await searchRuns(scope, alternatives, { limit: NEWER_MAX });
   const at = found.runs.findIndex(({ runId }) => runId === than);
   return { count: at < 0 ? found.runs.length : at, capped: at < 0 && found.cursor !== null };
 }
@@ -52,9 +50,12 @@ export async function histogram({ scope, query }: Ask): Promise<Histogram> {
   const from = wholeNumber(query, "from", to - DAY_MS, Number.MAX_SAFE_INTEGER);
   if (to <= from) throw refusal(400, "bad_request", "to is not after from.");
   const bucketMs = Math.ceil((to - from) / BUCKETS);
-  const alternatives = alternativesOf(filterOfQuery(query), now);
+  const given = alternativesOf(filterOfQuery(query), now);
+  // What errors say is searched run by run: where a word may mean something else as well, the bars go by that.
+  const named = given.filter(({ errorText }) => errorText === undefined);
+  const alternatives = named.length > 0 ? named : given;
   const counts = await Promise.all(
-    Array.from({ length: BUCKETS }, (_, bucket) => {
+    Array.from({ length: BUCKETS }, async (_, bucket) => {
       const begin = from + bucket * bucketMs;
       const within = alternatives.flatMap((filter) => {
         const after = Math.max(begin - 1, filter.createdAfter?.getTime() ?? 0);
@@ -62,7 +63,7 @@ export async function histogram({ scope, query }: Ask): Promise<Histogram> {
         if (before <= after + 1) return [];
         return [{ ...filter, createdAfter: new Date(after), createdBefore: new Date(before) }];
       });
-      return countRuns(scope.view, within, BUCKET_COUNT_MAX);
+      return (await countRuns(scope, within, BUCKET_COUNT_MAX)).count;
     }),
   );
   return { from, to, bucketMs, counts, atMost: BUCKET_COUNT_MAX };

@@ -1,9 +1,9 @@
 import type { Rate, StepView, VersionRow as StoredVersion, WorkerRow } from "holdfast";
 import type { RunStatus } from "../api/list-messages.ts";
 import type { VersionRow, WorkflowPage, WorkflowRow, WorkflowsView } from "../api/operation-messages.ts";
+import { shownRows } from "./error-texts.ts";
 import { lengthOf } from "./op-summary.ts";
 import { byWorkflow, rateColumns } from "./overview.ts";
-import { runRow } from "./run-row.ts";
 import { type Ask, type Scope, storeNow } from "./scope.ts";
 import { BRIEF_CHARACTERS } from "./shown-value.ts";
 
@@ -108,7 +108,7 @@ export async function workflow({ scope, parts }: Ask): Promise<WorkflowPage> {
     queries: namesOf(known?.offers?.query, [], "query:"),
     durations: durations(samples),
     rates: rateColumns(rates, to - HOUR_MS, 60),
-    runs: recent.runs.map(runRow),
+    runs: await shownRows(scope, recent.runs),
     now,
   };
 }

@@ -36,7 +36,7 @@ const EVERYBODY: Visitor = { user: "anonymous", role: "admin", namespaces: ["*"]
 /** Mounts the dashboard at `/`. People log in with an API key; programs send it as a bearer token. */
 export function serverDashboard(
   host: ServerHost,
-  options: Pick<DashboardOptions, "readOnly" | "redact" | "codecUrl"> = {},
+  options: Pick<DashboardOptions, "readOnly" | "redact" | "codecUrl" | "origins"> = {},
 ): { readonly handler: NodeHandler; close(): Promise<void> } {
   const sessions = sessionsOf(host);
   const auth = authOf(host, sessions);

@@ -1,6 +1,7 @@
 // Every request of the pages. Reads are GET; everything that changes something is POST with JSON and the header that a form of
 // another site cannot send.
 import type { ApiError as ApiErrorBody } from "../../src/api/api-messages.ts";
+import { encodedPart } from "../../src/api/path-part.ts";
 import { ApiError } from "./api-error.ts";
 import { setServerTime } from "./server-clock.ts";
 
@@ -28,7 +29,7 @@ export function apiPath(path: string, params: Params = {}): string {
 
 /** A path of a namespace from parts as they are: `within("shop", "runs", "a/b")` is `shop/runs/a%2Fb`. */
 export function within(...parts: readonly (string | number)[]): string {
-  return parts.map((part) => encodeURIComponent(part)).join("/");
+  return parts.map(encodedPart).join("/");
 }
 
 /** GET of something under `api/`. */

@@ -35,6 +35,8 @@ class LiveStream {
   #reopen: ReturnType<typeof setTimeout> | undefined;
   #gather: ReturnType<typeof setTimeout> | undefined;
   #visited = false;
+  /** Topics for which the store does not answer, though the stream is open. */
+  readonly #away = new Set<string>();
 
   get state(): LiveState {
     return this.#state;
@@ -90,11 +92,13 @@ class LiveStream {
   #open(url: string): void {
     const source = new EventSource(url);
     this.#source = source;
+    this.#away.clear();
     source.onopen = () => this.#become("live");
     // From now on nothing is missed. What changed between the reads before and this moment was: read again.
     source.addEventListener("hello", () => this.#tell({ topic: "resync" }));
     source.addEventListener("hint", (message: MessageEvent<string>) => this.#take(message.data));
-    source.addEventListener("resync", () => this.#tell({ topic: "resync" }));
+    source.addEventListener("away", (message: MessageEvent<string>) => this.#leave(message.data));
+    source.addEventListener("resync", (message: MessageEvent<string>) => this.#return(message.data));
     source.onerror = () => {
       this.#become("lost");
       if (source.readyState !== EventSource.CLOSED || this.#source !== source) return;
@@ -102,6 +106,19 @@ class LiveStream {
       this.#url = "";
       setTimeout(() => this.#apply(), 4000);
     };
+  }
+
+  #leave(data: string): void {
+    for (const topic of topicsOf(data)) this.#away.add(topic);
+    this.#become("lost");
+    // What is shown reads again, so that it says how old it is.
+    this.#tell({ topic: "resync" });
+  }
+
+  #return(data: string): void {
+    for (const topic of topicsOf(data)) this.#away.delete(topic);
+    if (this.#away.size === 0) this.#become("live");
+    this.#tell({ topic: "resync" });
   }
 
   #take(data: string): void {
@@ -127,6 +144,15 @@ class LiveStream {
     if (state === this.#state) return;
     this.#state = state;
     for (const watcher of this.#watchers) watcher();
+  }
+}
+
+function topicsOf(data: string): readonly string[] {
+  try {
+    const { topics } = JSON.parse(data) as { readonly topics?: unknown };
+    return Array.isArray(topics) ? topics.filter((topic) => typeof topic === "string") : [];
+  } catch {
+    return []; // a message of a later version
   }
 }
 

@@ -2,6 +2,7 @@
 import { type UseQueryResult, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useCallback } from "react";
+import { decodedPart } from "../../src/api/path-part.ts";
 import { type Params, readApi, within, writeApi } from "./api-client.ts";
 import type { ApiError } from "./api-error.ts";
 import { useLive } from "./live.ts";
@@ -9,13 +10,13 @@ import { useLive } from "./live.ts";
 /** The namespace of the page. */
 export function useNamespace(): string {
   const { ns } = useParams({ strict: false }) as { readonly ns?: string };
-  return ns ?? "default";
+  return decodedPart(ns ?? "default");
 }
 
 /** The run, schedule or workflow of the page: the `$id` of its route. */
 export function useItem(): string {
   const { id } = useParams({ strict: false }) as { readonly id?: string };
-  return id ?? "";
+  return decodedPart(id ?? "");
 }
 
 export interface ReadOptions {

@@ -11,8 +11,11 @@ const ANSWER_LIMIT_MS = 60_000;
 
 /** What workers and callers write all the time. A store may answer every read and take none of these: a full disk, a file that is read-only. */
 const WRITES: ReadonlySet<string> = new Set(["workers.heartbeat", "runs.start", "runs.commit", "inbox.deliver"]);
-/** After this time, a write that failed says nothing any more. */
-const WRITE_FAULT_MS = 5 * 60_000;
+/**
+ * After this time, a write that failed says nothing any more. Heartbeats are repeated sooner; a process without workers that is not
+ * ready gets no calls, and would never find out that it may write again.
+ */
+const WRITE_FAULT_MS = 60_000;
 
 const originals = new WeakMap<Store, Store>();
 const experiences = new WeakMap<Store, Experience>();

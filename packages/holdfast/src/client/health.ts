@@ -124,7 +124,7 @@ export async function checkHealth(core: ClientCore): Promise<Health> {
   const { status, reasons } = workers.length === 0 ? noWorkers(rows, now) : judge(workers);
   const { stuck, ...shown } = scheduling;
   const store = storeHealth(core);
-  const broken = store.error === undefined ? [] : [`The store can be read, but not written: ${store.error}`];
+  const broken = store.error === undefined ? [] : [notWritten(store.error)];
   const slow = isSlow(store) ? [slowText(store)] : [];
   const timers = timerHealth(backlog);
   const behind = [...backlogs(backlog, BACKLOG_MS).map(({ text }) => text), ...lateText(timers)];
@@ -209,7 +209,7 @@ interface Asked {
 }
 
 /**
- * Whether the workers of this client take work, and the store answers. A worker that has left on purpose keeps the others from nothing, as
+ * Whether the workers of this client take work, and the store answers and takes what they write. A worker that has left on purpose keeps the others from nothing, as
  * long as there are others.
  */
 export async function checkReady(core: ClientCore, workers: readonly Asked[]): Promise<Readiness> {
@@ -217,8 +217,15 @@ export async function checkReady(core: ClientCore, workers: readonly Asked[]): P
   const reasons = workers
     .filter(({ ready, left }) => !ready && !(left && some))
     .map(({ name }) => `Worker ${name} takes no work.`);
-  if (!(await checkLive(core))) reasons.unshift("The store does not answer.");
+  const live = await checkLive(core);
+  const fault = writeFaultOf(core.ports.store);
+  if (!live) reasons.unshift("The store does not answer.");
+  else if (fault !== undefined) reasons.unshift(notWritten(fault));
   return { ready: reasons.length === 0, reasons };
+}
+
+function notWritten(fault: string): string {
+  return `The store can be read, but not written: ${fault}`;
 }
 
 function workerHealth(row: WorkerRow, now: number): WorkerHealth {

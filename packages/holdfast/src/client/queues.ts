@@ -167,8 +167,7 @@ export function makeQueues(core: ClientCore): Queues {
     }));
   };
   const set = async (name: string, options: QueueOptions): Promise<void> => {
-    requireName(name, "queue name");
-    const limits = readLimits(options, `queues.set(${JSON.stringify(name)})`);
+    const limits = queueLimits(name, options);
     const { namespace } = core;
     // The first guess is right where there are no limits yet; otherwise the answer says what to go by.
     for (let revision: string | null = null; ; ) {
@@ -181,7 +180,12 @@ export function makeQueues(core: ClientCore): Queues {
   return Object.assign(() => list(), { list, set });
 }
 
-/** Null if the options limit nothing. */
+/** The limits that a store is to keep; null if the options limit nothing. */
+export function queueLimits(name: string, options: QueueOptions): QueueLimits | null {
+  requireName(name, "queue name");
+  return readLimits(options, `queues.set(${JSON.stringify(name)})`);
+}
+
 function readLimits(options: QueueOptions, where: string): QueueLimits | null {
   if (options === undefined)
     throw invalidOption(where, "the limits", "are missing. Pass an object: {} removes all limits of the queue");

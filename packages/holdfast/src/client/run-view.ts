@@ -10,6 +10,7 @@ import type { Codec } from "../ports/codec.ts";
 import type { ListedRun } from "../ports/store.ts";
 import type { ErrorView } from "./error-view.ts";
 import { withOrigins } from "./op-times.ts";
+import { readable } from "./readable-value.ts";
 import { type ShortWhy, shortWhy } from "./short-why.ts";
 
 /** A run as seen from outside. */
@@ -76,6 +77,8 @@ export interface EventView extends Omit<EventMeta, "fireAt" | "retryAt" | "begun
   readonly op: string | null;
   readonly at: Date;
   readonly value?: unknown;
+  /** Why there is no value: this client cannot decode it. */
+  readonly unreadable?: string;
   /** Who did it, and why: for what people do to a run from outside. */
   readonly data?: Who;
   readonly fireAt?: Date;
@@ -159,7 +162,7 @@ function viewEvent(event: HistoryEvent, codec: Codec): EventView {
     category: meta?.namespace === undefined ? eventCategory(event.type) : "nexus",
     op: event.op,
     at: new Date(event.at),
-    ...(event.payload === undefined ? {} : { value: codec.decode(event.payload) }),
+    ...(event.payload === undefined ? {} : readable(codec, event.payload)),
     ...rest,
     ...(error === undefined ? {} : { error: { ...error, at: new Date(event.at) } }),
     ...(event.op !== null || !isSaid(rest) ? {} : { data: whoOf(rest) }),

@@ -17,7 +17,9 @@ export interface ShortWhy extends Pick<Cause, "kind" | "op" | "at" | "since"> {
 /** What is known of a run without reading more than its row. `updatedAt`: when something last happened to it. */
 export function shortWhy(run: ListedRun, updatedAt: number, now: number): ShortWhy {
   const { status, heldBy, availableAt, error } = run;
-  const about = error ? `: ${error.code ?? error.kind}` : "";
+  // "Unknown" is what a kind is called that says nothing.
+  const name = error?.code ?? (error?.kind === "Unknown" ? undefined : error?.kind);
+  const about = name === undefined ? "" : `: ${name}`;
   const failure = error ? { error } : {};
   const since = new Date(updatedAt);
   if (isClosed(status)) return { kind: "ended", since, ...failure, text: `${status.replace("_", " ")}${about}` };

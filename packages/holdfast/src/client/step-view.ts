@@ -9,11 +9,13 @@ import {
 } from "../model/event.ts";
 import { RECEIVE_PREFIX, RESULT_PREFIX, UNTIL_PREFIX } from "../model/ids.ts";
 import type { LiveRun } from "../model/live-run.ts";
+import type { Payload } from "../model/payload.ts";
 import { isClosed, type Run, type RunRow, WAITING_FOR_MAX } from "../model/run.ts";
 import { waitingOps } from "../model/waiting.ts";
 import type { Codec } from "../ports/codec.ts";
 import type { ErrorView } from "./error-view.ts";
 import { type OpOrigin, Origins } from "./op-times.ts";
+import { readable } from "./readable-value.ts";
 
 /** One op of a run, folded from its events. */
 export interface StepView extends OpOrigin {
@@ -43,6 +45,8 @@ export interface StepView extends OpOrigin {
   /** It was not executed: whoever forked the run has said how it ended. */
   readonly edited?: true;
   readonly output?: unknown;
+  /** Why there is no output, although it has ended with one: this client cannot decode it. */
+  readonly unreadable?: string;
   readonly error?: ErrorView;
   /** From the start of its first attempt to the end of its last. */
   readonly startedAt?: Date;
@@ -198,11 +202,16 @@ function foldStep(
     attempts: meta?.attempt ?? Math.max(1, before?.attempts ?? 0),
     ...(meta?.edited ? { edited: true as const } : {}),
     status,
-    ...(payload === undefined || codec === null || isQuestion(type) ? {} : { output: codec.decode(payload) }),
+    ...(payload === undefined || codec === null || isQuestion(type) ? {} : shownOutput(codec, payload)),
     ...(meta?.error === undefined ? {} : { error: { ...meta.error, at: new Date(event.at) } }),
     ...(dueAt === undefined ? {} : { dueAt: new Date(dueAt) }),
     ...(status === "completed" || status === "failed" || status === "canceled" ? { endedAt: new Date(event.at) } : {}),
   };
+}
+
+function shownOutput(codec: Codec, payload: Payload): Pick<StepView, "output" | "unreadable"> {
+  const { value, unreadable } = readable(codec, payload);
+  return unreadable === undefined ? { output: value } : { unreadable };
 }
 
 /** A request that has timed out has failed; one that was given up before it was granted is canceled. */

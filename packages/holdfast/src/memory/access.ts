@@ -119,6 +119,15 @@ export class MemoryAccessStore implements AccessStore {
     return { more: old.length > limit };
   }
 
+  async forgetKeys({ limit }: { readonly limit: number }): Promise<{ readonly more: boolean }> {
+    const before = this.#now() - AUDIT_KEPT_MS;
+    const old = [...this.#keys.values()].filter(
+      ({ expiresAt, revokedAt }) => Math.min(expiresAt ?? Infinity, revokedAt ?? Infinity) < before,
+    );
+    for (const { id } of old.slice(0, limit)) this.#keys.delete(id);
+    return { more: old.length > limit };
+  }
+
   #now(): number {
     return Math.floor(this.#clock.now());
   }

@@ -52,6 +52,12 @@ export interface AccessStore {
 
   /** Forgets events older than `AUDIT_KEPT_MS`, at most `limit`. Answers whether there are more. Idempotent. */
   forgetAudit(params: { readonly limit: number }): Promise<{ readonly more: boolean }>;
+
+  /**
+   * Forgets keys that have opened nothing for longer than `AUDIT_KEPT_MS`, because they expired or were revoked, at most `limit`: as long as an
+   * audit event names one, it is known. Answers whether there are more. Idempotent.
+   */
+  forgetKeys(params: { readonly limit: number }): Promise<{ readonly more: boolean }>;
 }
 
 /** What operators have set for a namespace. */

@@ -160,7 +160,7 @@ test("a year of a five-minute and of a daily 02:30 schedule fires exactly as an 
     life.diesAt = () => crashes < CRASHES && clock.now() >= diesAt && --left <= 0;
     while (!life.dead && clock.now() < TO)
       await clock.advance({ milliseconds: Math.min(TO - clock.now(), 60 * MINUTE) });
-    leader.stop();
+    await leader.stop();
     if (!life.dead) break;
     crashes += 1;
     // Until another one leads, time passes.

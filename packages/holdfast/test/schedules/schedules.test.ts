@@ -123,6 +123,31 @@ describe("a schedule", () => {
     await t.close();
   });
 
+  test("that never fires again says so, unlike one that is paused or that has a time to start yet", async () => {
+    const slow = workflow("slow", async (ctx) => ctx.sleep("work", "1h"));
+    const t = await testEngine({ workflows: [slow], now: NOW });
+    const { schedules } = t.client;
+    const at = [1, 2].map((minutes) => new Date(NOW.getTime() + minutes * 60_000));
+    const schedule = await schedules.create({ id: "s", workflow: slow, at, overlap: "buffer-one" });
+    const standing = async () => {
+      const { status, paused, nextAt, buffered } = await schedule.describe();
+      expect((await schedules.list()).schedules).toMatchObject([{ status }]);
+      return { status, paused, nextAt, buffered };
+    };
+    expect(await standing()).toMatchObject({ status: "scheduled", nextAt: at[0] });
+    await t.clock.advance("5m");
+    expect(await standing()).toEqual({ status: "scheduled", paused: false, nextAt: null, buffered: 1 });
+    await t.clock.advance("3h");
+    expect(await standing()).toEqual({ status: "ended", paused: false, nextAt: null, buffered: 0 });
+    await schedule.pause();
+    expect(await standing()).toEqual({ status: "paused", paused: true, nextAt: null, buffered: 0 });
+    await schedule.resume();
+    expect(await standing()).toMatchObject({ status: "ended" });
+    await schedule.update({ at: undefined, every: "1h" });
+    expect(await standing()).toMatchObject({ status: "scheduled", nextAt: expect.any(Date) });
+    await t.close();
+  });
+
   test("delays its runs by jitter, always by the same for the same time", async () => {
     const { report } = reports();
     const starts: Date[][] = [];

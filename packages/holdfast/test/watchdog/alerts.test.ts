@@ -95,7 +95,23 @@ describe("a webhook", () => {
     await fleet.clock.until(worker.drain());
   });
 
-  test("gets nothing more once the worker stops", async () => {
+  test("gets the alert that waits before the worker has stopped", async () => {
+    let status = 500;
+    const { fleet, posts, worker, counted } = await posting(async () => ({ status }));
+    const [before, at] = [posts.length, fleet.clock.now()];
+    status = 204;
+    await fleet.clock.until(worker.stop());
+    expect([posts.length - before, fleet.clock.now() - at, counted]).toEqual([1, 0, ["sent"]]);
+  });
+
+  test("that hangs keeps a worker from stopping for three seconds", async () => {
+    const { fleet, worker, counted } = await posting(() => NEVER);
+    const before = fleet.clock.now();
+    await fleet.clock.until(worker.stop());
+    expect([fleet.clock.now() - before, counted]).toEqual([3_000, ["dropped"]]);
+  });
+
+  test("gets nothing more once the worker has stopped", async () => {
     const { fleet, posts, worker } = await posting(async () => ({ status: 500 }));
     await fleet.clock.until(worker.stop());
     const before = posts.length;

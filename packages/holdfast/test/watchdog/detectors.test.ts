@@ -198,11 +198,11 @@ describe("store", () => {
     expect(told.slice(1)).toEqual([expect.stringMatching(/^resolved: /)]);
   });
 
-  test("that is away is told by the next in line, too, later: whoever kept watch may be gone with it", async () => {
+  test("that is away is told by the next in line, too, later, and by everybody in the end: those before may be gone with it", async () => {
     const fleet = openFleet();
     const rules = [{ detect: "store", after: "30s", action: "alert" }] as const;
     const all: Watched[] = [];
-    for (let i = 0; i < 4; i++) {
+    for (let i = 0; i < 5; i++) {
       all.push(await watched(rules, {}, fleet));
       await fleet.clock.advance("1s");
     }
@@ -211,19 +211,18 @@ describe("store", () => {
     const away = new HoldfastError("store_unavailable", "the connection was refused");
     fleet.store.fault = (when) => (when === "before" ? away : undefined);
     await fleet.clock.advance("50s");
-    expect(told()).toEqual([1, 0, 0, 0]);
+    expect(told()).toEqual([1, 0, 0, 0, 0]);
     await fleet.clock.advance("30s");
-    expect(told()).toEqual([1, 1, 0, 0]);
-    await fleet.clock.advance("10m");
-    expect(told()).toEqual([1, 1, 1, 0]);
+    expect(told()).toEqual([1, 1, 0, 0, 0]);
+    await fleet.clock.advance("3m");
+    expect(told()).toEqual([1, 1, 1, 0, 0]);
+    await fleet.clock.advance("6m");
+    expect(told()).toEqual([1, 1, 1, 1, 1]);
     fleet.store.fault = undefined;
     await fleet.clock.advance("30s");
-    expect(all.map((one) => one.told())).toEqual([
-      ...Array.from({ length: 3 }, () => ["firing store", "resolved store"]),
-      [],
-    ]);
+    expect(all.map((one) => one.told())).toEqual(Array.from({ length: 5 }, () => ["firing store", "resolved store"]));
     await fleet.clock.advance("10m");
-    expect(told()).toEqual([2, 2, 2, 0]);
+    expect(told()).toEqual([2, 2, 2, 2, 2]);
   });
 
   test("is found when it can be read and not written, which health says at once", async () => {
@@ -251,6 +250,10 @@ describe("store", () => {
       reasons: ["The store can be read, but not written: the disk is full", expect.any(String)],
       store: { status: "unhealthy", error: "the disk is full" },
     });
+    expect(await fleet.clock.until(client.ready())).toEqual({
+      ready: false,
+      reasons: ["The store can be read, but not written: the disk is full"],
+    });
     expect(told).toEqual([]);
     await fleet.clock.advance("5m");
     expect(told).toEqual([
@@ -260,6 +263,7 @@ describe("store", () => {
     await fleet.clock.advance("1m");
     expect(told.slice(1)).toEqual([expect.stringMatching(/^resolved: /)]);
     expect((await fleet.clock.until(client.health())).store.status).toBe("healthy");
+    expect(await fleet.clock.until(client.ready())).toEqual({ ready: true, reasons: [] });
   });
 
   test("is not found when it answers at once, nor when it is away for a moment", async () => {

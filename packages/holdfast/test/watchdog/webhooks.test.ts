@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
-import { AlertPost, POST_MS } from "../../src/engine/watchdog/alert-post.ts";
+import { AlertPost, LAST_POSTS_MS, POST_MS } from "../../src/engine/watchdog/alert-post.ts";
 import type { Alert } from "../../src/engine/watchdog/watchdog-options.ts";
 import { silentLogger } from "../../src/ports/logger.ts";
 import { systemWebhooks } from "../../src/system/webhooks.ts";
@@ -76,7 +76,7 @@ function post(url: string) {
     });
   const sender = new AlertPost({ clock, log, telemetry, webhooks: systemWebhooks }, { url, secret: SECRET });
   sender.push(alert);
-  cleanup.push(() => sender.stop());
+  cleanup.push(() => void sender.stop());
   return { clock, outcome, faults, fault, lines, sender };
 }
 
@@ -125,17 +125,44 @@ describe("the webhook sender of the system", () => {
     expect(faults).toEqual([expect.stringMatching(/^fetch failed: .*ECONNREFUSED/)]);
   });
 
-  test("logs and counts what it has not sent when it stops", async () => {
+  test("sends what waits before it stops, without the pauses", async () => {
+    const { received, url } = await receiver((response, n) => response.writeHead(n === 1 ? 500 : 204).end());
+    const { sender, fault, lines } = post(url);
+    sender.push({ ...alert, text: "Another." });
+    await fault();
+    await sender.stop();
+    expect(received.map(({ body }) => JSON.parse(body).text)).toEqual([alert.text, alert.text, "Another."]);
+    expect(lines).toEqual([`an alert was not sent; trying again ${alert.text}`]);
+  });
+
+  test("says for each alert why it could not be sent before it stopped", async () => {
+    const { url, received } = await receiver((response) => response.writeHead(503).end());
+    const { sender, fault, lines, faults } = post(url);
+    sender.push({ ...alert, text: "Another." });
+    await fault();
+    await sender.stop();
+    expect(received.length).toBe(3);
+    expect(lines.slice(1)).toEqual([`an alert could not be sent ${alert.text}`, "an alert could not be sent Another."]);
+    expect(new Set(faults)).toEqual(new Set(["it answered 503"]));
+  });
+
+  test("waits three seconds at most when it stops, and logs and counts what it has not sent", async () => {
     const { url, arrival } = await receiver(() => {});
     const arrived = arrival();
-    const { sender, outcome, lines } = post(url);
+    const { sender, outcome, lines, clock } = post(url);
     sender.push({ ...alert, text: "Another." });
     await arrived;
-    sender.stop();
+    const stopped = sender.stop();
+    await clock.advance({ milliseconds: LAST_POSTS_MS - 1 });
+    expect(lines).toEqual([]);
+    await clock.advance({ milliseconds: 1 });
+    await stopped;
     expect(await outcome).toBe("dropped");
+    sender.push({ ...alert, text: "Too late." });
     expect(lines).toEqual([
       `an alert was not sent: the worker stops ${alert.text}`,
       "an alert was not sent: the worker stops Another.",
+      "an alert was not sent: the worker stops Too late.",
     ]);
   });
 

@@ -94,8 +94,9 @@ export class AuditLog {
     const { access, log } = this.#params;
     try {
       while ((await access?.forgetAudit({ limit: FORGET_LIMIT }))?.more);
+      while ((await access?.forgetKeys({ limit: FORGET_LIMIT }))?.more);
     } catch (error) {
-      log.warn({ error: String(error) }, "old audit events could not be deleted");
+      log.warn({ error: String(error) }, "old audit events and keys could not be deleted");
     }
   }
 }

@@ -82,6 +82,18 @@ export class GuestLane implements GuestHost {
     this.#params.onLeft(run, how);
   }
 
+  stopped(run: GuestRun, name: string, dueInMs: number): void {
+    const due = (): void => {
+      if (this.#taken.has(run) && run.isStoppedAt(name)) void this.giveBack(run);
+    };
+    this.#params.clock.setTimer(dueInMs, due).unref?.();
+  }
+
+  /** Whether the store says that a run is held here if it says this worker. */
+  isHolder(workerId: string): boolean {
+    return this.#guests.workerId === workerId;
+  }
+
   /** The next run; undefined once `over` resolves. */
   async next(over: Promise<void>): Promise<GuestRun | undefined> {
     await this.#starting;

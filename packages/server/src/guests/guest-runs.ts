@@ -8,6 +8,7 @@ import {
   type GuestRun,
   HoldfastError,
   type Random,
+  type Run,
   type RunDeparture,
   type RunStatus,
   type Store,
@@ -111,7 +112,7 @@ export class GuestRuns {
   }
 
   /** The guest works on the runs of these tokens and on no other. Answers which of them are not its own any longer. */
-  async compare(workerId: string, tokens: readonly string[]): Promise<string[]> {
+  async compare(namespace: string, workerId: string, tokens: readonly string[]): Promise<string[]> {
     const held = [...(this.#guests.get(workerId)?.runs ?? [])];
     const now = this.#params.clock.monotonic();
     const named = new Set(tokens);
@@ -122,7 +123,27 @@ export class GuestRuns {
     }
     await Promise.all(forgotten.map((one) => this.#giveBack(one)));
     const own = new Set(held.map(({ token }) => token));
-    return tokens.filter((token) => readGuestToken(token) && !own.has(token));
+    return this.#lost(
+      namespace,
+      tokens.filter((token) => !own.has(token)),
+    );
+  }
+
+  /** Those of the tokens whose runs nobody holds under that claim, or this server does, and for others. */
+  async #lost(namespace: string, tokens: readonly string[]): Promise<string[]> {
+    const read = tokens.flatMap((token) => {
+      const parts = readGuestToken(token);
+      return parts ? [{ token, ...parts }] : [];
+    });
+    if (read.length === 0) return [];
+    const rows = await this.#params.store.runs.read({ runs: read.map(({ runId }) => ({ namespace, runId })) });
+    const lanes = [...this.#lanes.values()];
+    const isElsewhere = (epoch: number, row: Run | null | undefined): boolean =>
+      row?.epoch === epoch &&
+      row.endedAt === null &&
+      row.heldBy !== null &&
+      !lanes.some(({ lane }) => lane.isHolder(row.heldBy as string));
+    return read.filter(({ epoch }, at) => !isElsewhere(epoch, rows[at])).map(({ token }) => token);
   }
 
   /** The guest leaves, or is dead: others get its runs. */

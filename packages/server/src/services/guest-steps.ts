@@ -59,7 +59,8 @@ export function stepHandlers(params: GuestStepsParams): StepHandlers {
     guests.find(namespace, taskToken, runId, workerHeader).run;
   return {
     async beginStep(message, call) {
-      return begin(runOf(message, call), message);
+      const run = runOf(message, call);
+      return begin(run, readBegin(run, message));
     },
 
     async completeStep(message, call) {
@@ -95,23 +96,40 @@ async function completeStep(
   call: Call,
 ): Promise<MessageInitShape<typeof CompleteStepResponseSchema>> {
   const op = opOf(run, id);
+  // Before anything is recorded: a call that is refused has done nothing.
+  const asked = next && readBegin(run, next);
   const event = await run.complete(op, await receivedPayload(params, call, output, "output"), attempt);
   if (event.type !== "step_completed")
     throw new HoldfastError("step_failed", `Step "${op}" has failed: ${event.meta?.error?.message ?? ""}`);
   const step = stepMessage(run, event);
-  return next ? { step, begun: await begin(run, next) } : { step };
+  return asked ? { step, begun: await begin(run, asked) } : { step };
+}
+
+interface AskedStep {
+  readonly name: string;
+  /** Undefined for a sleep. */
+  readonly options: ResolvedStepOptions | undefined;
+}
+
+/** Throws whatever is wrong with it. */
+function readBegin(run: GuestRun, message: BeginStepRequest): AskedStep {
+  const { stepName, kind, retryPolicy, timeout, runId } = message;
+  const name = required(stepName, "step_name");
+  if (runId !== "" && runId !== run.run.runId) throw refused("run_id", "is another run than that of the call");
+  if (kind === StepKind.SLEEP) return { name, options: undefined };
+  if (kind !== StepKind.UNSPECIFIED && kind !== StepKind.FUNCTION)
+    throw refused("kind", "is neither FUNCTION nor SLEEP: a guest cannot ask for anything else");
+  run.requireStepName(name);
+  return { name, options: optionsOf(name, retryPolicy, timeout) };
 }
 
 async function begin(
   run: GuestRun,
-  { stepName, kind, retryPolicy, timeout }: BeginStepRequest,
+  { name, options }: AskedStep,
 ): Promise<MessageInitShape<typeof BeginStepResponseSchema>> {
-  const name = required(stepName, "step_name");
   const id = stepId(run.run.runId, name);
-  if (kind === StepKind.SLEEP) return { stepId: id, shouldExecute: !run.done.some(({ op }) => op === name) };
-  if (kind !== StepKind.UNSPECIFIED && kind !== StepKind.FUNCTION)
-    throw refused("kind", "is neither FUNCTION nor SLEEP: a guest cannot ask for anything else");
-  const begun = await run.begin(name, optionsOf(name, retryPolicy, timeout));
+  if (options === undefined) return { stepId: id, shouldExecute: !run.done.some(({ op }) => op === name) };
+  const begun = await run.begin(name, options);
   if (begun.type === "execute") {
     const { attempt, idempotencyKey } = begun;
     return { stepId: id, shouldExecute: true, attempt, idempotencyKey };

@@ -1,6 +1,6 @@
 /** Payloads of requests, as far as a server judges them. */
 import { fromPayload, isEncrypted, type Payload } from "@holdfast/protocol";
-import { type Clock, HoldfastError } from "holdfast/adapter";
+import { type Clock, DEFAULT_LIMITS, HoldfastError } from "holdfast/adapter";
 import type { NamespaceRules } from "../access/namespace-rules.ts";
 import type { RateLimits } from "../access/rate-limits.ts";
 import type { Call } from "./call.ts";
@@ -21,10 +21,19 @@ export async function receivedPayload(
 ) {
   const raw = fromPayload(payload, what);
   if (raw === undefined) return undefined;
+  requireSmall(raw.bytes.length, what);
   limits.take("bytes", [`key "${principal.id}"`, `namespace "${namespace}"`], raw.bytes.length);
   if (!isEncrypted(payload) && (await namespaces.read(namespace))?.settings.requiresEncryption) {
     const message = `The ${what} is not encrypted, as namespace "${namespace}" requires.`;
     throw new HoldfastError("invalid_argument", message, { data: { namespace } });
   }
   return raw;
+}
+
+/** Here, before anything has happened: further in, a result that is too large would fail the step, the task or the run. */
+function requireSmall(bytes: number, what: string): void {
+  const { payloadMaxBytes } = DEFAULT_LIMITS;
+  if (bytes <= payloadMaxBytes) return;
+  const message = `The ${what} has ${bytes} bytes; the limit is ${payloadMaxBytes}. Store large data elsewhere, and pass a reference.`;
+  throw new HoldfastError("payload_too_large", message, { data: { where: what, bytes, payloadMaxBytes } });
 }

@@ -104,6 +104,12 @@ function runsOf(id: string) {
   return { attributes: { [SCHEDULE_ATTRIBUTE]: id } };
 }
 
+const STATUS: Readonly<Record<ScheduleSummary["status"], WorkflowStatus>> = {
+  scheduled: WorkflowStatus.SCHEDULED,
+  paused: WorkflowStatus.PAUSED,
+  ended: WorkflowStatus.COMPLETED,
+};
+
 /** Without the numbers of its runs: they are counted for one schedule, not for a list. */
 function summary({ namespace }: Call, schedule: ScheduleSummary | ScheduleDescription): WorkflowSchedule {
   const { spec, createdAt, nextAt, lastAt, paused } = schedule;
@@ -116,7 +122,7 @@ function summary({ namespace }: Call, schedule: ScheduleSummary | ScheduleDescri
     cronExpr: cron.join("; "),
     version: schedule.version ?? "",
     enabled: !paused,
-    status: paused ? WorkflowStatus.PAUSED : WorkflowStatus.SCHEDULED,
+    status: STATUS[schedule.status],
     timezone: spec.timezone ?? "UTC",
     overlap: schedule.overlap,
     createdAt: timestampFromDate(createdAt),

@@ -94,7 +94,7 @@ function seatHandlers({ store, clock, guests }: WorkerServiceParams, seats: Work
       if (listsTasks && beat.heldTasks > 0) await forgotten.compare({ namespace, workerId }, taskTokens);
       const keys = beat.canceledTasks.map(({ runId, seq }) => ({ runId, seq }));
       const canceled = keys.length === 0 ? [] : await store.tasks.read({ namespace, tasks: keys });
-      const lost = listsTasks ? await guests.compare(workerId, taskTokens) : [];
+      const lost = listsTasks ? await guests.compare(namespace, workerId, taskTokens) : [];
       return {
         accepted: true,
         shouldDrain: seat.draining,
@@ -129,6 +129,7 @@ async function register(
   const secs = leaseSecs === 0 ? LEASE_SECS_DEFAULT : leaseSecs;
   if (secs < LEASE_SECS_MIN || secs > LEASE_SECS_MAX)
     throw refused("lease_secs", `is ${secs}; it must be between ${LEASE_SECS_MIN} and ${LEASE_SECS_MAX}`);
+  requireNoLimits(message);
   const names = [...workflowTypes, ...taskTypes, ...Object.keys(labels), taskQueue, hostname, version, name];
   if (names.length > NAMES_MAX) throw refused("task_types", `and the others are more than ${NAMES_MAX} names`);
   if (names.some((one) => one.length > 200 || one.includes("\u0000")))
@@ -146,6 +147,14 @@ async function register(
     leaseMs: secs * 1_000,
   });
   return { workerId, heartbeatIntervalSecs: Math.max(1, Math.floor(secs / HEARTBEATS_PER_LEASE)) };
+}
+
+/** A limit that nobody keeps is worse than none. */
+function requireNoLimits({ queueConcurrencyLimit, workflowTypeConcurrency }: RegisterRequest): void {
+  const advice =
+    "is not kept by the server: poll only while there is room, or give as many credits; a queue has limits of its own";
+  if (queueConcurrencyLimit !== 0) throw refused("queue_concurrency_limit", advice);
+  if (workflowTypeConcurrency.length > 0) throw refused("workflow_type_concurrency", advice);
 }
 
 async function found(seats: WorkerSeats, namespace: string, workerId: string): Promise<Seat | undefined> {

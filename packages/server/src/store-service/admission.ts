@@ -1,16 +1,25 @@
 /**
- * What a call of a session needs besides the role: that its namespace is enabled, and that it is not one too many. Heartbeats, commits
- * and results are not in the table: a refused heartbeat would cost a lease, and what a worker has done would be lost.
+ * What a call of a session needs besides the role: that its namespace is enabled, that it is not one too many, and that its values are
+ * encrypted if the namespace requires that. Heartbeats, commits and results have no limit: a refused heartbeat would cost a lease, and what
+ * a worker has done would be lost.
  */
 import { STORE_CALL_TABLE } from "@holdfast/protocol/store";
-import { HoldfastError, type NewRun, type Payload, type StoreCalls, type StoreMethod } from "holdfast/adapter";
+import {
+  HoldfastError,
+  type NewRun,
+  type Payload,
+  type RunCommit,
+  type StoreCalls,
+  type StoreMethod,
+} from "holdfast/adapter";
 import { type NamespaceRules, requireNamespaceName } from "../access/namespace-rules.ts";
 import { ANYONE, type Principal } from "../access/principal.ts";
 import type { Limited, RateLimits } from "../access/rate-limits.ts";
 import { type AdmittedCall, ownerOf } from "./caller.ts";
 
 interface Rule<M extends StoreMethod = never> {
-  readonly limit: Limited;
+  /** None: it never counts. */
+  readonly limit?: Limited;
   /** How many it counts as. */
   readonly amount?: (params: Parameters<StoreCalls[M]>[0]) => number;
   /** The namespaces that must be enabled. */
@@ -19,19 +28,52 @@ interface Rule<M extends StoreMethod = never> {
   readonly names?: true;
   /** The values that it brings, for namespaces that require encryption. */
   readonly values?: (params: Parameters<StoreCalls[M]>[0]) => readonly Brought[];
+  /** The engine parks the run of a call that the store refuses, and knows no other way to be rid of it. */
+  readonly refusedAs?: "store_refused";
 }
 
 interface Brought {
   readonly namespace: string;
-  readonly payload: Payload;
+  readonly payload: Payload | null | undefined;
 }
 
 /** The first byte of an encrypted payload. */
 const ENCRYPTED = 3;
-const inputOf = ({ run }: { readonly run: NewRun }): Brought => ({ namespace: run.namespace, payload: run.input });
+const inputOf = ({ run }: { readonly run: Pick<NewRun, "namespace" | "input"> }): Brought => ({
+  namespace: run.namespace,
+  payload: run.input,
+});
 
 const own = ({ namespace }: { readonly namespace: string }): readonly string[] => [namespace];
 const READ = { limit: "reads" } as const;
+
+/** Events whose payloads are values of the code. Others are made by the engine: how children and tasks have failed. */
+const VALUE_EVENTS: ReadonlySet<string> = new Set([
+  "step_completed",
+  "side_effect",
+  "task_scheduled",
+  "task_completed",
+  "signal_received",
+]);
+
+function committedValues({ namespace, events, transition }: RunCommit): Brought[] {
+  const values = [
+    ...events.map(({ type, payload }) => (VALUE_EVENTS.has(type) ? payload : undefined)),
+    transition.type === "end" ? transition.output : undefined,
+  ].map((payload) => ({ namespace, payload }));
+  return transition.type === "continue" ? [...values, inputOf({ run: transition.next })] : values;
+}
+
+function forkedValues({ run, ...rest }: Parameters<StoreCalls["runs.fork"]>[0]): Brought[] {
+  const { namespace } = run;
+  return [inputOf({ run }), ...bytesIn(rest).map((payload) => ({ namespace, payload }))];
+}
+
+/** The results that whoever forks gives to ops. */
+function bytesIn(value: unknown): Payload[] {
+  if (value instanceof Uint8Array) return [value];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(bytesIn) : [];
+}
 
 const RULES: { readonly [M in StoreMethod]?: Rule<M> } = {
   "runs.start": {
@@ -48,7 +90,35 @@ const RULES: { readonly [M in StoreMethod]?: Rule<M> } = {
     names: true,
     values: ({ start }) => [inputOf(start)],
   },
-  "runs.fork": { limit: "starts", enabled: ({ run }) => own(run), names: true },
+  "runs.fork": { limit: "starts", enabled: ({ run }) => own(run), names: true, values: forkedValues },
+  "runs.commit": { values: ({ commits }) => commits.flatMap(committedValues), refusedAs: "store_refused" },
+  "tasks.finish": {
+    values: ({ finishes }) =>
+      finishes.map(({ namespace, result }) => ({
+        namespace,
+        payload: result.type === "completed" ? result.payload : null,
+      })),
+    refusedAs: "store_refused",
+  },
+  "tasks.beat": { values: ({ beats }) => beats.map(({ namespace, details: payload }) => ({ namespace, payload })) },
+  "schedules.putIfRevision": {
+    values: ({ puts }) =>
+      puts.flatMap(({ namespace, input: payload, starts }) => [{ namespace, payload }, ...starts.map(inputOf)]),
+  },
+  "asks.ask": { values: ({ asks }) => asks },
+  "asks.answer": {
+    values: ({ answers }) =>
+      answers.map(({ namespace, answer }) => ({
+        namespace,
+        payload: answer.type === "answered" ? answer.payload : null,
+      })),
+  },
+  "payloads.replaceIfUnchanged": {
+    values: ({ payloads }) => payloads.map(({ namespace, to: payload }) => ({ namespace, payload })),
+  },
+  "transfers.arrive": {
+    values: ({ image: { run } }) => [inputOf({ run }), { namespace: run.namespace, payload: run.output }],
+  },
   "inbox.deliver": {
     limit: "starts",
     amount: ({ messages }) => messages.length,
@@ -79,6 +149,11 @@ export function isAdmitted(method: StoreMethod): boolean {
   return RULES[method] !== undefined;
 }
 
+/** Whether there may be too many of it. */
+export function isLimited(method: StoreMethod): boolean {
+  return RULES[method]?.limit !== undefined;
+}
+
 export class Admission {
   readonly #limits: RateLimits;
   readonly #namespaces: NamespaceRules;
@@ -92,28 +167,31 @@ export class Admission {
   async admit(principal: Principal, { method, params, bytes }: AdmittedCall): Promise<void> {
     const rule = RULES[method] as Rule | undefined;
     if (!rule) return;
-    const { limit, amount, enabled, names, values } = rule;
+    const { limit, amount, enabled, names, values, refusedAs } = rule;
     const given = params as never;
     const owners = new Set(enabled?.(given).map(ownerOf));
     if (names) for (const namespace of owners) requireNamespaceName(namespace);
     // Without authentication there is nobody to tell apart.
-    if (principal !== ANYONE) {
+    if (limit && principal !== ANYONE) {
       const about = new Set(STORE_CALL_TABLE.get(method)?.namespaces(given).map(ownerOf));
       const buckets = [`key "${principal.id}"`, ...[...about].map((namespace) => `namespace "${namespace}"`)];
       this.#limits.take(limit, buckets, amount?.(given) ?? 1);
       this.#limits.take("bytes", buckets, bytes);
     }
     for (const namespace of owners) await this.#namespaces.requireEnabled(namespace);
-    if (values) await this.#requireEncrypted(values(given));
+    if (values) await this.#requireEncrypted(values(given), refusedAs);
   }
 
   /** Only their first bytes are looked at. */
-  async #requireEncrypted(brought: readonly Brought[]): Promise<void> {
-    const plain = brought.filter(({ payload }) => payload.length > 0 && payload[0] !== ENCRYPTED);
+  async #requireEncrypted(
+    brought: readonly Brought[],
+    refusedAs: "invalid_argument" | "store_refused" = "invalid_argument",
+  ): Promise<void> {
+    const plain = brought.filter(({ payload }) => payload && payload.length > 0 && payload[0] !== ENCRYPTED);
     for (const namespace of new Set(plain.map((one) => one.namespace))) {
       if (!(await this.#namespaces.read(namespace))?.settings.requiresEncryption) continue;
       const message = `A value is not encrypted, as namespace "${namespace}" requires. Give the client the codec encrypted(keys).`;
-      throw new HoldfastError("invalid_argument", message, { data: { namespace } });
+      throw new HoldfastError(refusedAs, message, { data: { namespace } });
     }
   }
 }

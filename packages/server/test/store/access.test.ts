@@ -3,7 +3,7 @@ import { type Client, type ConnectOptions, connect, silentLogger, workflow } fro
 import { hookedStore, type OpenedStore, type Role, systemPorts } from "holdfast/adapter";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createKey, type MadeKey, type ServerOptions } from "../../src/index.ts";
-import { isAdmitted } from "../../src/store-service/admission.ts";
+import { isLimited } from "../../src/store-service/admission.ts";
 import { memoryStore, type ServedStore, serve } from "./served-store.ts";
 import { until } from "./session-lab.ts";
 
@@ -133,9 +133,9 @@ describe("limits of calls", () => {
     expect(await hf.get("d6").result()).toBe(12);
   });
 
-  test("have no row for what a lease or a result depends on", () => {
+  test("have none for what a lease or a result depends on", () => {
     for (const method of ["runs.commit", "workers.heartbeat", "tasks.finish", "tasks.beat"] as const)
-      expect([method, isAdmitted(method)]).toEqual([method, false]);
+      expect([method, isLimited(method)]).toEqual([method, false]);
   });
 });
 

@@ -39,17 +39,21 @@ async function readRules(call: Call): Promise<object> {
   });
 }
 
+/** In place of the next time. */
+const STANDING: Readonly<Record<string, string>> = {
+  paused: "paused",
+  ended: "it has no further times",
+  scheduled: "its last times wait for the end of the open run",
+};
+
 async function report(call: Call, hf: Client, id: string, what: string): Promise<undefined> {
   const schedule = await hf.schedules.get(id).describe();
-  const { nextAt, paused, workflow } = schedule;
-  const next = paused
-    ? "paused"
-    : nextAt === null
-      ? "it has no further times"
-      : `next: ${fullTime(nextAt, call.io.now())}`;
+  const { nextAt, paused, status, workflow } = schedule;
+  const next = nextAt === null ? (STANDING[status] ?? status) : `next: ${fullTime(nextAt, call.io.now())}`;
   call.out.done(`${what} ${call.out.paint.bold(id)} ${call.out.paint.dim(`(${next})`)}`, {
     id,
     workflow,
+    status,
     paused,
     nextAt,
   });

@@ -55,7 +55,7 @@ export const describe: Action = async (call) => {
   out.facts([
     ["workflow", `${schedule.workflow}${schedule.version === null ? "" : `, version ${schedule.version}`}`],
     ["when", timesText(schedule.spec)],
-    ["next", fullTime(schedule.nextAt, now)],
+    ["next", schedule.status === "ended" ? "never: it has no further times" : fullTime(schedule.nextAt, now)],
     ["last", fullTime(schedule.lastAt, now)],
     ["overlap", schedule.overlap],
     ["open run", schedule.openId && `${schedule.openId} (${schedule.openStatus})`],

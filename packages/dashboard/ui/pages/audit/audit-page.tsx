@@ -81,10 +81,16 @@ function keyOf({ at, actor, action, subject, outcome }: Entry): string {
   return [at, actor, action, subject, outcome].join(" ");
 }
 
+/** A key by its name; its id, which tells keys of the same name apart, is in the title. */
+function Actor({ actor, actorName }: Entry) {
+  if (actorName === null) return <code>{safeLine(actor)}</code>;
+  return <span title={safeLine(`API key ${actor}`)}>{safeLine(actorName)}</span>;
+}
+
 const COLUMNS: readonly Column<Entry>[] = [
   { id: "at", header: "When", width: "140px", cell: ({ at }) => <Time at={at} /> },
   { id: "age", header: "Age", width: "104px", narrow: "hidden", cell: ({ at }) => <Age at={at} /> },
-  { id: "actor", header: "Who", width: "minmax(110px,1fr)", cell: ({ actor }) => <code>{safeLine(actor)}</code> },
+  { id: "actor", header: "Who", width: "minmax(110px,1fr)", cell: Actor },
   {
     id: "action",
     header: "Did what",

@@ -28,10 +28,12 @@ const OTHER: readonly Field[] = [["backlog", "Runs that may wait"]];
 export function LimitDialog({ queue, onClose }: { readonly queue: QueueRow; readonly onClose: () => void }) {
   const act = useAct();
   const [texts, setTexts] = useState(() => textsOf(queue.limits));
-  const read = limitsOf(texts, queue.limits);
+  // What the form was made from, whatever the page learns while it is open.
+  const [expected] = useState(queue.limits);
+  const read = limitsOf(texts, expected);
   const limits = "limits" in read ? read.limits : undefined;
   const problems = "problems" in read ? read.problems : {};
-  const changes = limits === undefined ? [] : changesOf(queue.limits, limits);
+  const changes = limits === undefined ? [] : changesOf(expected, limits);
   const change = (name: keyof LimitTexts, text: string) => setTexts((old) => ({ ...old, [name]: text }));
   const group = (legend: string, fields: readonly Field[]) => (
     <Group legend={legend} fields={fields} texts={texts} problems={problems} onChange={change} />
@@ -47,7 +49,7 @@ export function LimitDialog({ queue, onClose }: { readonly queue: QueueRow; read
       reason="none"
       ready={limits !== undefined && changes.length > 0}
       done={`The limits of ${safeLine(queue.name)} were changed`}
-      onConfirm={() => act(within("queues", queue.name, "limits"), { limits })}
+      onConfirm={() => act(within("queues", queue.name, "limits"), { limits, expected })}
     >
       {group("The queue as a whole", OWN)}
       {group("Each key by itself", PER_KEY)}

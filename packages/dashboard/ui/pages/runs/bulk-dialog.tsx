@@ -35,7 +35,11 @@ export function BulkDialog({ action, selection, filter, onClose, onDone }: BulkD
   const shown = count === undefined ? "…" : cappedText(count, selection.all && (counted.data?.capped ?? false));
   const begin = async (reason: string) => {
     const which = selection.all
-      ? { filter, ...(counted.data === undefined ? {} : { createdBefore: counted.data.createdBefore }) }
+      ? {
+          filter,
+          all: isEveryRun(filter),
+          ...(counted.data === undefined ? {} : { createdBefore: counted.data.createdBefore }),
+        }
       : { filter: {}, runIds: [...selection.runIds] };
     const body: BatchRequest = {
       action,
@@ -69,6 +73,12 @@ export function BulkDialog({ action, selection, filter, onClose, onDone }: BulkD
       ) : null}
     </ActionDialog>
   );
+}
+
+/** Nothing narrows it: such a batch has to say that every run is meant. */
+function isEveryRun({ attributes, ...filter }: RunFilter): boolean {
+  const given = [...Object.values(filter), ...Object.values(attributes ?? {})];
+  return given.every((value) => value === undefined || String(value).trim() === "");
 }
 
 function useCounted(selection: Selection, filter: RunFilter) {

@@ -6,6 +6,9 @@ import type { OverlapPolicy, Schedule, ScheduleDecision } from "../../model/sche
 import type { Codec } from "../../ports/codec.ts";
 import { timesOf } from "./schedule-options.ts";
 
+/** Where a schedule stands. */
+export type ScheduleStatus = "scheduled" | "paused" | "ended";
+
 /** A schedule in a list. */
 export interface ScheduleSummary {
   readonly id: string;
@@ -16,12 +19,13 @@ export interface ScheduleSummary {
   /** When it is due. */
   readonly spec: ScheduleTimes;
   readonly overlap: OverlapPolicy;
-  readonly status: "scheduled" | "paused";
+  /** `ended`: it has no further times, and none of its times waits. It stays as it is until it is updated or deleted. */
+  readonly status: ScheduleStatus;
   readonly paused: boolean;
   readonly note: string | null;
   /** Who has paused or resumed it, if they have said so. */
   readonly by: string | null;
-  /** Its next time; null if there is none, or if it is paused. */
+  /** Its next time; null if there is none, or if it is paused: `status` says which. */
   readonly nextAt: Date | null;
   /** The last time for which a run was started; null if there was none. */
   readonly lastAt: Date | null;
@@ -77,7 +81,7 @@ export function summarizeSchedule(schedule: Schedule): ScheduleSummary {
     queue,
     spec: timesOf(spec),
     overlap,
-    status: paused ? "paused" : "scheduled",
+    status: statusOf(schedule),
     paused,
     note,
     by,
@@ -89,6 +93,11 @@ export function summarizeSchedule(schedule: Schedule): ScheduleSummary {
     ...failuresAfter(state, open),
     createdAt: new Date(createdAt),
   };
+}
+
+function statusOf({ definition, state }: Schedule): ScheduleStatus {
+  if (definition.paused) return "paused";
+  return state.nextAt === null && state.buffered.length === 0 ? "ended" : "scheduled";
 }
 
 export function describeSchedule(

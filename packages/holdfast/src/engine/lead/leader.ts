@@ -57,11 +57,12 @@ export class Leader {
     if (this.#leading) void this.#look();
   }
 
-  stop(): void {
+  /** Resolves when the watchdog has sent its last alerts, or has given them up. */
+  async stop(): Promise<void> {
     this.#running = false;
     this.#timer.cancel();
     this.#retention.stop();
-    this.#params.watchdog?.stop();
+    await this.#params.watchdog?.stop();
   }
 
   /** What the store has said: undefined if another worker leads, or none. */

@@ -1,9 +1,11 @@
 /**
  * Posts alerts to a webhook, one after the other, beside everything else: a webhook that hangs delays other alerts, and nothing but those.
- * An alert whose post fails is posted again, a few times; what stays unsent when the worker stops is logged, and found and alerted again
- * by whoever takes the watch over, if anybody does. So a receiver may get an alert more than once.
+ * An alert whose post fails is posted again, a few times. When the worker stops, what waits is posted once more, at once, within a few
+ * seconds; what stays unsent then is logged, and found and alerted again by whoever takes the watch over, if anybody does. So a receiver may
+ * get an alert more than once.
  */
 import { createHmac } from "node:crypto";
+import { limitedWait } from "../../calls/limited-wait.ts";
 import { shownUrl } from "../../errors/shown-url.ts";
 import type { Clock, Timer } from "../../ports/clock.ts";
 import type { Logger } from "../../ports/logger.ts";
@@ -16,6 +18,8 @@ export const POST_MS = 10_000;
 /** How often an alert is posted at most, and how long to wait after the first failure: twice as long after each other one. */
 export const POSTS_MAX = 5;
 const PAUSE_MS = 1_000;
+/** A worker that stops waits no longer than that for its alerts to be sent. */
+export const LAST_POSTS_MS = 3_000;
 /** So many alerts wait at most; those that come then are dropped, and logged. */
 export const WAITING_MAX = 100;
 
@@ -30,68 +34,83 @@ export class AlertPost {
   readonly #params: AlertPostParams;
   readonly #webhook: WebhookOptions;
   readonly #waiting: Alert[] = [];
-  #posting = false;
-  #stop: AbortController | undefined;
+  /** `leaving`: nothing is posted twice any more. `left`: nothing is posted. */
+  #state: "open" | "leaving" | "left" = "open";
+  /** Settles when nothing waits any more, or it was cut short. */
+  #posting: Promise<void> | undefined;
+  #cut = new AbortController();
+  /** Ends the pause before the next post of the same alert. */
+  #hurry: (() => void) | undefined;
 
   constructor(params: AlertPostParams, webhook: WebhookOptions) {
     this.#params = params;
     this.#webhook = webhook;
   }
 
+  start(): void {
+    this.#state = "open";
+    if (this.#cut.signal.aborted) this.#cut = new AbortController();
+  }
+
   push(alert: Alert): void {
+    if (this.#state === "left") return this.#drop(alert);
     if (this.#waiting.length >= WAITING_MAX) {
       this.#params.log.warn({ alert: alert.text }, "an alert is dropped: too many wait for the webhook");
       this.#count("dropped");
       return;
     }
     this.#waiting.push(alert);
-    if (!this.#posting) void this.#postAll();
+    this.#posting ??= this.#postAll(this.#cut.signal);
   }
 
-  /** What waits is not sent any more. */
-  stop(): void {
-    for (const { text, state } of this.#waiting.splice(0)) {
-      this.#params.log.warn(
-        { webhook: shownUrl(this.#webhook.url), alert: text, state },
-        "an alert was not sent: the worker stops",
-      );
-      this.#count("dropped");
-    }
-    this.#stop?.abort();
+  /** Sends what waits, each once more, for a few seconds at most; what is not sent then is logged. */
+  async stop(): Promise<void> {
+    if (this.#state !== "open") return;
+    this.#state = "leaving";
+    this.#hurry?.();
+    if (this.#posting !== undefined) await limitedWait(this.#params.clock, this.#posting, LAST_POSTS_MS).over;
+    this.#state = "left";
+    for (const alert of this.#waiting.splice(0)) this.#drop(alert);
+    this.#cut.abort();
   }
 
-  async #postAll(): Promise<void> {
-    this.#posting = true;
-    const stop = new AbortController();
-    this.#stop = stop;
-    for (let alert = this.#waiting[0]; alert && !stop.signal.aborted; alert = this.#waiting[0]) {
-      const outcome = await this.#post(alert, stop.signal);
+  #drop({ text, state }: Alert): void {
+    const about = { webhook: shownUrl(this.#webhook.url), alert: text, state };
+    this.#params.log.warn(about, "an alert was not sent: the worker stops");
+    this.#count("dropped");
+  }
+
+  async #postAll(cut: AbortSignal): Promise<void> {
+    for (let alert = this.#waiting[0]; alert && !cut.aborted; alert = this.#waiting[0]) {
+      const outcome = await this.#post(alert, cut);
+      if (outcome === undefined) break;
       this.#waiting.shift();
-      if (outcome !== undefined) this.#count(outcome);
+      this.#count(outcome);
     }
-    this.#posting = false;
+    this.#posting = undefined;
   }
 
-  /** Undefined if it was stopped. */
-  async #post(alert: Alert, stop: AbortSignal): Promise<"sent" | "failed" | undefined> {
+  /** Undefined if it was cut short. */
+  async #post(alert: Alert, cut: AbortSignal): Promise<"sent" | "failed" | undefined> {
     const { log } = this.#params;
     const { url } = this.#webhook;
     for (let posts = 1; ; posts++) {
-      const fault = await this.#try(alert, stop);
-      if (stop.aborted) return undefined;
+      const last = this.#state === "leaving";
+      const fault = await this.#try(alert, cut);
+      if (cut.aborted) return undefined;
       if (fault === undefined) return "sent";
       const about = { webhook: shownUrl(url), alert: alert.text, error: fault.text };
-      if (fault.final || posts >= POSTS_MAX) {
+      if (fault.final || last || posts >= POSTS_MAX) {
         log.error({ ...about, posts }, "an alert could not be sent");
         return "failed";
       }
       log.warn(about, "an alert was not sent; trying again");
-      await this.#pause(PAUSE_MS * 2 ** (posts - 1), stop);
+      if (!this.#isLeaving()) await this.#pause(PAUSE_MS * 2 ** (posts - 1));
     }
   }
 
   /** What went wrong; undefined if nothing has. `final`: another post would change nothing. */
-  async #try(alert: Alert, stop: AbortSignal): Promise<{ readonly text: string; readonly final: boolean } | undefined> {
+  async #try(alert: Alert, cut: AbortSignal): Promise<{ readonly text: string; readonly final: boolean } | undefined> {
     const { clock, webhooks } = this.#params;
     const { url, secret } = this.#webhook;
     const body = JSON.stringify(alert);
@@ -99,8 +118,8 @@ export class AlertPost {
     const headers = { "content-type": "application/json", "x-holdfast-signature": `sha256=${signature}` };
     const limit = new AbortController();
     const timer = passive(clock.setTimer(POST_MS, () => limit.abort(new Error(`no answer within ${POST_MS} ms`))));
-    const cut = (): void => limit.abort(stop.reason);
-    stop.addEventListener("abort", cut);
+    const cutShort = (): void => limit.abort(cut.reason);
+    cut.addEventListener("abort", cutShort);
     try {
       const over = new Promise<never>((_, reject) => {
         limit.signal.addEventListener("abort", () => reject(limit.signal.reason));
@@ -116,18 +135,22 @@ export class AlertPost {
       return { text: textOf(error), final: false };
     } finally {
       timer.cancel();
-      stop.removeEventListener("abort", cut);
+      cut.removeEventListener("abort", cutShort);
     }
   }
 
-  #pause(ms: number, stop: AbortSignal): Promise<void> {
+  #pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = passive(this.#params.clock.setTimer(ms, resolve));
-      stop.addEventListener("abort", () => {
+      this.#hurry = () => {
         timer.cancel();
         resolve();
-      });
+      };
     });
+  }
+
+  #isLeaving(): boolean {
+    return this.#state === "leaving";
   }
 
   #count(outcome: string): void {

@@ -7,7 +7,7 @@
  * watch over tells it again.
  *
  * A store that does not answer cannot say who keeps watch, and whoever kept it may be gone with the store. So the next in line tell it, too,
- * each of them later than the one before.
+ * each of them later than the one before, and in a long outage everybody does.
  */
 import { writeFaultOf } from "../../calls/answering-store.ts";
 import { EarliestTimer } from "../../calls/earliest-timer.ts";
@@ -38,8 +38,10 @@ import type { Alert, ResolvedRule, ResolvedWatchdog } from "./watchdog-options.t
 
 /** From when it may look to its first look, if that is sooner than the next one. */
 const FIRST_MS = 5_000;
-/** So many workers tell that the store is away: who keeps watch, and the next in line. */
-export const OUTAGE_TELLERS = 3;
+/** So many workers tell that the store is away in their turn: who keeps watch, and the next in line. */
+const OUTAGE_TELLERS = 3;
+/** All others tell it after so many times the time of the rule: those in line may all be gone. */
+const OUTAGE_TURNS_MAX = 10;
 /** The key of that finding. */
 const AWAY = "away";
 
@@ -102,15 +104,17 @@ export class Watchdog {
 
   start(): void {
     this.#running = true;
+    this.#post?.start();
     this.#expect(FIRST_MS);
   }
 
-  stop(): void {
+  /** Resolves when the alerts that wait are sent, or given up: after a few seconds at most. */
+  async stop(): Promise<void> {
     this.#running = false;
     this.#timer.cancel();
-    this.#post?.stop();
     this.#place = undefined;
     this.#forget();
+    await this.#post?.stop();
   }
 
   /** A heartbeat was answered. `leads`: this worker is the leader of the store. */
@@ -182,13 +186,16 @@ export class Watchdog {
 
   /** Nothing can be read, so only rules about the store have anything to say. */
   async #tellOutage(error: unknown): Promise<void> {
-    const { clock } = this.#params.ports;
+    const { ports, options } = this.#params;
+    const { clock } = ports;
+    // A leader without rules stands in nobody's line.
+    if (options.standard && this.#place === undefined) return;
     const place = this.#place ?? OUTAGE_TELLERS;
-    if (place >= OUTAGE_TELLERS) return;
+    const turns = place < OUTAGE_TELLERS ? place + 1 : OUTAGE_TURNS_MAX;
     const silentMs = clock.monotonic() - (this.#outageSince as number);
     const now = clock.now();
     for (const watched of this.#rules) {
-      if (watched.rule.detect !== "store" || silentMs < (place + 1) * (watched.rule.afterMs as number)) continue;
+      if (watched.rule.detect !== "store" || silentMs < turns * (watched.rule.afterMs as number)) continue;
       const silent = formatDuration(Math.round(silentMs / 1_000) * 1_000);
       const what = error instanceof NotWritten ? "can be read, but not written," : "has not answered";
       const text = `The store ${what} for ${silent}: ${error instanceof Error ? error.message : error}`;

@@ -202,7 +202,7 @@ export class Worker {
     this.#tell(waitMs > 0 ? "worker draining" : "worker stopping", inProgress);
     this.#parts.claimer.stop();
     this.#parts.sweeper.stop();
-    this.#parts.leader.stop();
+    const alerts = this.#parts.leader.stop();
     this.#parts.tasks.close();
     this.#parts.pokeAll();
     if (waitMs > 0) {
@@ -212,6 +212,7 @@ export class Worker {
     }
     // Finished steps are recorded before anything is dropped.
     await this.#untilFlushed();
+    await alerts;
     await this.#shutDown();
   }
 

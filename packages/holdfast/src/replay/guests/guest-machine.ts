@@ -10,6 +10,7 @@
  */
 import { HoldfastError } from "../../errors/holdfast-error.ts";
 import type { HistoryEvent } from "../../model/event.ts";
+import { nameFault } from "../../model/names.ts";
 import { endError } from "../context/cancellation.ts";
 import type { MachineParams, Outcome, RunDeparture } from "../machine.ts";
 import type { Op, OpModule } from "../op.ts";
@@ -45,6 +46,8 @@ export class GuestMachine extends RunMachine implements GuestRun {
   readonly #waiters = new Set<Waiter>();
   /** Sleeps whose guest waits for the answer. */
   readonly #asleep = new Set<string>();
+  /** Steps and sleeps because of which the guest was told to stop, and that it has not asked for again. */
+  readonly #stoppedAt = new Set<string>();
   #durableSeq: number;
   #offered = false;
   #attended = true;
@@ -121,9 +124,20 @@ export class GuestMachine extends RunMachine implements GuestRun {
     this.violate(new HoldfastError("crash_loop", message, { data: { deaths } }));
   }
 
+  isStoppedAt(name: string): boolean {
+    return this.#stoppedAt.has(name);
+  }
+
+  requireStepName(name: string): void {
+    const fault = nameFault(name);
+    if (fault) throw new HoldfastError("invalid_name", `The step name "${name}" ${fault}.`, { data: { name } });
+    this.#requireKind(name, "step");
+  }
+
   async begin(name: string, options: ResolvedStepOptions): Promise<BegunStep> {
     this.#assertOpen();
-    this.#requireKind(name, "step");
+    this.requireStepName(name);
+    this.#stoppedAt.delete(name);
     if (!this.#ended.has(name)) this.#handOut(name, options);
     return this.#until(() => {
       const event = this.#ended.get(name);
@@ -150,26 +164,31 @@ export class GuestMachine extends RunMachine implements GuestRun {
     if (work?.runs(attempt)) work.report("failed", error);
     else if (!work?.wasReported(attempt, "failed") && this.#ended.get(name)?.type !== "step_failed")
       throw this.#notRunning(name, attempt);
-    return this.#until(() => {
+    const answer = await this.#until<FailedStep>(() => {
       if (this.#durableEnd(name)) return { retryAt: undefined };
       if (!work || work.failedAttempts < failed || !this.#isDurable(work.failedSeq)) return undefined;
       return { retryAt: work.retryAt };
     });
+    if (answer.retryAt !== undefined && !work?.wanted) this.#stop(name, answer.retryAt);
+    return answer;
   }
 
   /** Whether the time is over. If it is not, the run is let go of until then. */
   async sleep(name: string, ms: number): Promise<boolean> {
     this.#assertOpen();
     this.#requireKind(name, "sleep");
+    this.#stoppedAt.delete(name);
     if (!this.#ended.has(name)) this.#fallAsleep(name, ms);
     const { gate: createdSeq, fireAt = 0 } = this.ops.get(name) ?? { gate: 0 };
     const isDue = fireAt <= this.#now();
     if (!isDue) this.leave();
     this.#asleep.add(name);
-    return this.#until(() => {
+    const isOver = await this.#until(() => {
       if (this.#durableEnd(name)) return true;
       return !isDue && this.#isDurable(createdSeq) && !this.#ended.has(name) ? false : undefined;
     }).finally(() => this.#asleep.delete(name));
+    if (!isOver) this.#stop(name, fireAt);
+    return isOver;
   }
 
   /** Resolves once the end is durable; it may be another one, which was decided before. */
@@ -197,6 +216,13 @@ export class GuestMachine extends RunMachine implements GuestRun {
     this.#guests.offer(this);
   }
 
+  /** A step that is still open may keep the run here until then, and no longer. */
+  #stop(name: string, dueAt: number): void {
+    if (this.#gone) return;
+    this.#stoppedAt.add(name);
+    this.#guests.stopped(this, name, Math.max(0, dueAt - this.#now()));
+  }
+
   #now(): number {
     return Math.max(this.turnAt, this.params.now?.() ?? 0);
   }
@@ -208,7 +234,11 @@ export class GuestMachine extends RunMachine implements GuestRun {
   }
 
   #askStep(name: string): GuestWork {
-    const work = new GuestWork(() => this.#changed());
+    const work = new GuestWork(() => {
+      // Whoever asked for the attempt waits for it.
+      this.#attended = true;
+      this.#changed();
+    });
     void this.ask(this.#step, name, this.root, { step: work });
     this.#steps.set(name, work);
     return work;

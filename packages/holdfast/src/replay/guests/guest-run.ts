@@ -11,6 +11,8 @@ export interface GuestHost {
   /** Nobody works on the run: it can be handed to a guest. Said again when that changes. */
   offer(run: GuestRun): void;
   left(run: GuestRun, how: RunDeparture): void;
+  /** The guest was told to stop because of this step or sleep, which is due in so many milliseconds: an open step must not keep the run here any longer. */
+  stopped(run: GuestRun, name: string, dueInMs: number): void;
 }
 
 /** What a guest learns when it asks for a step. */
@@ -35,6 +37,10 @@ export interface GuestRun {
   readonly done: readonly HistoryEvent[];
   /** Nobody works on it any longer: it is let go of once nothing of it is in progress here. */
   leave(): void;
+  /** Whether the guest that was told to stop has not asked for the step or sleep again: then the run is for whoever comes next. */
+  isStoppedAt(name: string): boolean;
+  /** Throws if `begin` would refuse a step of this name. */
+  requireStepName(name: string): void;
   begin(name: string, options: ResolvedStepOptions): Promise<BegunStep>;
   /** How the step ended. `attempt` 0: whichever is in progress. */
   complete(name: string, output: unknown, attempt: number): Promise<HistoryEvent>;

@@ -92,4 +92,14 @@ begin
   delete from audit a where a.number in (select o.number from audit o where o.at < v_before order by o.at limit p_limit);
   o_more := exists (select 1 from audit a where a.at < v_before);
 end $$;
+
+create function forget_access_keys(p_kept bigint, p_limit int, out o_more boolean)
+language plpgsql volatile security definer set search_path from current as $$
+declare
+  v_before bigint := now_ms() - p_kept;
+begin
+  delete from access_keys k
+   where k.id in (select o.id from access_keys o where least(o.expires_at, o.revoked_at) < v_before limit p_limit);
+  o_more := exists (select 1 from access_keys k where least(k.expires_at, k.revoked_at) < v_before);
+end $$;
 `;

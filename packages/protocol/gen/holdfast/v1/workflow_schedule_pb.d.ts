@@ -104,7 +104,7 @@ export declare type WorkflowSchedule = Message<"holdfast.v1.WorkflowSchedule"> &
   lastFiredAt?: Timestamp | undefined;
 
   /**
-   * SCHEDULED or PAUSED.
+   * SCHEDULED, PAUSED, or COMPLETED: it has no further times.
    *
    * @generated from field: holdfast.v1.WorkflowStatus status = 17;
    */
