@@ -6,7 +6,7 @@ import { type Found, findVerb, readValues, requireArguments, seeHelp } from "./c
 import { VERBS } from "./command/verbs.ts";
 import { EXIT } from "./io/exit-code.ts";
 import { CommandError, type Failure, failureOf, UsageError } from "./io/failure.ts";
-import type { Io } from "./io/io.ts";
+import type { Io, Sink } from "./io/io.ts";
 import { DEFAULT_URL } from "./io/target.ts";
 import { jsonLine } from "./output/json-line.ts";
 import { paintFor } from "./output/paint.ts";
@@ -34,7 +34,7 @@ async function run(argv: readonly string[], io: Io): Promise<number> {
   const values = readValues(verb, rest);
   if (values.options.has("version")) return print(io, version());
   if (verb === undefined) return help(found, io, values.options.has("help"));
-  if (values.options.has("help")) return print(io, verbHelp(verb, paintFor(io, io.stdout)));
+  if (values.options.has("help")) return print(io, verbHelp(verb, paintFor(io, io.stdout), widthOf(io.stdout)));
   requireArguments(verb, values.words);
   const action = await verb.load();
   const call = new Call(verb, values, io);
@@ -59,9 +59,9 @@ async function withHint(call: Call, error: unknown, io: Io): Promise<unknown> {
 
 function help({ path }: Found, io: Io, asked: boolean): number {
   const [group] = path;
-  if (group === undefined) return print(io, commandHelp(VERBS, paintFor(io, io.stdout)));
-  if (asked) return print(io, groupHelp(VERBS, group, paintFor(io, io.stdout)));
-  io.stderr.write(`${groupHelp(VERBS, group, paintFor(io, io.stderr))}\n`);
+  if (group === undefined) return print(io, commandHelp(VERBS, paintFor(io, io.stdout), widthOf(io.stdout)));
+  if (asked) return print(io, groupHelp(VERBS, group, paintFor(io, io.stdout), widthOf(io.stdout)));
+  io.stderr.write(`${groupHelp(VERBS, group, paintFor(io, io.stderr), widthOf(io.stderr))}\n`);
   return EXIT.usage;
 }
 
@@ -101,6 +101,10 @@ function report({ code, kind, message, data }: Failure, error: unknown, json: bo
   const shown = code === "unknown" || code === "usage" ? "" : paint.dim(` (${code})`);
   io.stderr.write(`${paint.red("error:")} ${harmless(message)}${shown}\n`);
   if (code === "unknown" && io.env["HOLDFAST_DEBUG"] && error instanceof Error) io.stderr.write(`${error.stack}\n`);
+}
+
+function widthOf({ isTTY, columns }: Sink): number | undefined {
+  return isTTY === true ? (columns ?? 80) : undefined;
 }
 
 function print(io: Io, text: string): number {

@@ -3,7 +3,12 @@ import type { Paint } from "../output/paint.ts";
 import { padEnd } from "../output/width.ts";
 import { GLOBAL_OPTIONS, type VerbOption, type VerbShape } from "./verb-shape.ts";
 
-const LINE_WIDTH = 100;
+/** Of a pipe, and at most of a terminal. */
+const LINE_WIDTH_MAX = 100;
+/** What help needs to be readable. */
+const LINE_WIDTH_MIN = 40;
+
+const EVERY_VERB = "--url, --namespace, --token, --context, --codec and --json go with every verb: holdfast --help";
 
 interface Section {
   readonly title: string;
@@ -29,10 +34,12 @@ export const GROUPS: Readonly<Record<string, string>> = {
   workers: "workers, as the store knows them",
   versions: "versions of workflows, and which one new runs get",
   retention: "how long ended runs are kept",
+  namespace: "namespaces that servers know",
+  token: "keys for servers",
   context: "named stores and servers",
 };
 
-export function commandHelp(verbs: readonly VerbShape[], paint: Paint): string {
+export function commandHelp(verbs: readonly VerbShape[], paint: Paint, width?: number): string {
   const lines = [
     `${paint.bold("holdfast")}: durable workflows, from the command line`,
     "",
@@ -40,9 +47,9 @@ export function commandHelp(verbs: readonly VerbShape[], paint: Paint): string {
   ];
   for (const { title, groups } of SECTIONS) {
     const rows = groups.flatMap((group) => groupRows(verbs, group));
-    if (rows.length > 0) lines.push("", paint.bold(title), ...columns(rows, paint));
+    if (rows.length > 0) lines.push("", paint.bold(title), ...columns(rows, paint, width));
   }
-  lines.push("", paint.bold("Options"), ...columns(GLOBAL_OPTIONS.map(optionRow), paint));
+  lines.push("", paint.bold("Options"), ...columns(GLOBAL_OPTIONS.map(optionRow), paint, width));
   lines.push(
     "",
     paint.bold("Examples"),
@@ -66,7 +73,7 @@ function groupRows(verbs: readonly VerbShape[], group: string): [string, string]
   return [[group, `${GROUPS[group] ?? ""}: ${names}`]];
 }
 
-export function groupHelp(verbs: readonly VerbShape[], group: string, paint: Paint): string {
+export function groupHelp(verbs: readonly VerbShape[], group: string, paint: Paint, width?: number): string {
   const own = verbs.filter(({ path }) => path.startsWith(`${group} `));
   return [
     `${paint.bold(`holdfast ${group}`)}: ${GROUPS[group] ?? ""}`,
@@ -74,16 +81,17 @@ export function groupHelp(verbs: readonly VerbShape[], group: string, paint: Pai
     ...columns(
       own.map((verb) => [usage(verb), verb.about]),
       paint,
+      width,
     ),
     "",
     paint.dim(`holdfast ${group} <verb> --help has the options and examples of a verb.`),
   ].join("\n");
 }
 
-export function verbHelp(verb: VerbShape, paint: Paint): string {
+export function verbHelp(verb: VerbShape, paint: Paint, width?: number): string {
   const { about, details, options = [], examples } = verb;
-  const lines = [`${paint.bold(`holdfast ${usage(verb)}`)}`, "", sentence(about)];
-  if (details !== undefined) lines.push("", details);
+  const lines = [`${paint.bold(`holdfast ${usage(verb)}`)}`, "", ...wrapped(sentence(about), lineWidthOf(width))];
+  if (details !== undefined) lines.push("", ...wrapped(details, lineWidthOf(width)));
   const words = verb.arguments ?? [];
   if (words.length > 0)
     lines.push(
@@ -92,14 +100,12 @@ export function verbHelp(verb: VerbShape, paint: Paint): string {
       ...columns(
         words.map(({ name, about: what }) => [`<${name}>`, what]),
         paint,
+        width,
       ),
     );
-  if (options.length > 0) lines.push("", paint.bold("Options"), ...columns(options.map(optionRow), paint));
+  if (options.length > 0) lines.push("", paint.bold("Options"), ...columns(options.map(optionRow), paint, width));
   lines.push("", paint.bold("Examples"), ...examples.map((example) => `  ${paint.cyan(example)}`));
-  lines.push(
-    "",
-    paint.dim("--url, --namespace, --token, --context, --codec and --json go with every verb: holdfast --help"),
-  );
+  lines.push("", ...wrapped(EVERY_VERB, lineWidthOf(width)).map((line) => paint.dim(line)));
   return lines.join("\n");
 }
 
@@ -115,15 +121,20 @@ function optionRow({ name, value, about, choices }: VerbOption): [string, string
   return [`--${name}${value === undefined ? "" : ` <${value}>`}`, choices ? `${about}: ${choices.join(", ")}` : about];
 }
 
-/** Two columns; the right one is wrapped. */
-function columns(rows: readonly (readonly [string, string])[], paint: Paint): string[] {
+/** Two columns; the right one is wrapped to `lineWidth`, that of the terminal. */
+function columns(rows: readonly (readonly [string, string])[], paint: Paint, lineWidth: number | undefined): string[] {
   const width = Math.min(34, Math.max(...rows.map(([left]) => left.length)));
+  const room = lineWidthOf(lineWidth) - width - 4;
   return rows.flatMap(([left, right]) => {
-    const [first = "", ...more] = wrapped(right, LINE_WIDTH - width - 4);
+    const [first = "", ...more] = wrapped(right, room);
     const rest = more.map((line) => `  ${" ".repeat(width)}  ${paint.dim(line)}`);
     if (left.length > width) return [`  ${left}`, `  ${" ".repeat(width)}  ${paint.dim(first)}`, ...rest];
     return [`  ${padEnd(left, width)}  ${paint.dim(first)}`, ...rest];
   });
+}
+
+function lineWidthOf(width = LINE_WIDTH_MAX): number {
+  return Math.max(LINE_WIDTH_MIN, Math.min(LINE_WIDTH_MAX, width));
 }
 
 function wrapped(text: string, width: number): string[] {

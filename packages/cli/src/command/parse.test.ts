@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { UsageError } from "../io/failure.ts";
 import { paintFor } from "../output/paint.ts";
 import { complete } from "./completion.ts";
-import { commandHelp, groupHelp, verbHelp } from "./help.ts";
+import { commandHelp, GROUPS, groupHelp, verbHelp } from "./help.ts";
 import { findVerb, readValues, requireArguments } from "./parse.ts";
 import type { Verb } from "./verb.ts";
 import { VERBS } from "./verbs.ts";
@@ -78,4 +78,16 @@ test("completions know verbs, options and their values", () => {
   expect(words("workflow", "start", "order", "--if-r")).toEqual(["--if-running"]);
   expect(words("workflow", "start", "order", "--if-running", "")).toEqual(["return", "fail", "replace"]);
   expect(words("workflow", "describe", "")).toEqual([]);
+});
+
+test("every group of verbs says what it is about", () => {
+  const groups = new Set(VERBS.flatMap(({ path }) => (path.includes(" ") ? [path.split(" ")[0] as string] : [])));
+  expect([...groups].filter((group) => !GROUPS[group])).toEqual([]);
+});
+
+test("help fits a terminal of 80 columns, but for examples", () => {
+  const plain = paintFor({ env: {} }, { write() {} });
+  const pages = [commandHelp(VERBS, plain, 80), ...VERBS.map((verb) => verbHelp(verb, plain, 80))];
+  const long = pages.flatMap((page) => page.split("\n")).filter((line) => line.length > 80);
+  expect(long.filter((line) => !line.startsWith("  holdfast ") && !line.startsWith("  eval "))).toEqual([]);
 });

@@ -36,6 +36,13 @@ test.each([26, 30, 40, 60])("a table of long texts fits into %d columns", (width
   expect(lines[1]).toContain("failed");
 });
 
+test.each([14, 20])("in %d columns, where no table fits, values stand below each other", (width) => {
+  const row = { id: "0199c9a2-6a3e-7c4e-8b1e", status: "failed", note: "the card network is busy" };
+  const lines = tableLines([row, { id: "o-1", status: "failed" }], COLUMNS, width, plain);
+  for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(width);
+  expect(lines.map((line) => line.split(" ")[0])).toEqual(["ID", "STATUS", "NOTE", "", "ID", "STATUS"]);
+});
+
 test("an id is cut in the middle, and both of its ends stay", () => {
   expect(cutMiddle("0199c9a2-6a3e-7c4e", 9)).toBe("0199…7c4e");
   expect(cutMiddle("short", 9)).toBe("short");

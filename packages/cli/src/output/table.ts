@@ -1,4 +1,4 @@
-/** Tables that fit the terminal: columns that can be cut give way, the widest first. */
+/** Tables that fit the terminal: columns that can be cut give way, the widest first. Where that is not enough, values stand below each other. */
 import type { Paint } from "./paint.ts";
 import { cutEnd, cutMiddle, oneLine, padEnd, padStart, widthOf } from "./width.ts";
 
@@ -29,7 +29,10 @@ export function tableLines<Row>(
     .map((column, index) => ({ column, cells: texts[index] as string[] }))
     .filter(({ column, cells }) => column.optional !== true || cells.some((cell) => cell !== ""));
   const widths = shown.map(({ column, cells }) => Math.max(widthOf(column.title), ...cells.map(widthOf)));
-  if (width !== undefined) narrow(shown, widths, width);
+  if (width !== undefined) {
+    narrow(shown, widths, width);
+    if (totalOf(widths) > width) return stacked(rows, shown, width, paint);
+  }
   const line = (cells: readonly string[]): string => cells.join(GAP).trimEnd();
   const head = shown.map(({ column }, index) => fitted(column, column.title, widths[index] as number));
   const body = rows.map((row, at) =>
@@ -41,6 +44,30 @@ export function tableLines<Row>(
     ),
   );
   return [paint.dim(line(head)), ...body];
+}
+
+function totalOf(widths: readonly number[]): number {
+  return widths.reduce((sum, one) => sum + one, 0) + GAP.length * (widths.length - 1);
+}
+
+/** One line for each value, and an empty one between rows. */
+function stacked<Row>(
+  rows: readonly Row[],
+  shown: readonly { readonly column: Column<Row>; readonly cells: readonly string[] }[],
+  width: number,
+  paint: Paint,
+): string[] {
+  const titles = Math.max(...shown.map(({ column }) => widthOf(column.title)));
+  const room = Math.max(1, width - titles - GAP.length);
+  return rows.flatMap((row, at) => [
+    ...(at === 0 ? [] : [""]),
+    ...shown.flatMap(({ column, cells }) => {
+      const cell = cells[at] as string;
+      if (cell === "") return [];
+      const text = column.cut === "middle" ? cutMiddle(cell, room) : cutEnd(cell, room);
+      return [`${paint.dim(padEnd(column.title, titles))}${GAP}${column.paint?.(text, row) ?? text}`];
+    }),
+  ]);
 }
 
 /** Colors the text, not the blanks around it. */
@@ -57,7 +84,7 @@ function fitted<Row>({ align, cut }: Column<Row>, text: string, width: number): 
 /** Takes from the widest column that may be cut, until the table fits or nothing can give way any more. */
 function narrow<Row>(shown: readonly { readonly column: Column<Row> }[], widths: number[], width: number): void {
   for (;;) {
-    const total = widths.reduce((sum, one) => sum + one, 0) + GAP.length * (widths.length - 1);
+    const total = totalOf(widths);
     if (total <= width) return;
     let widest = -1;
     for (const [index, { column }] of shown.entries()) {

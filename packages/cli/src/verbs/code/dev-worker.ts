@@ -31,6 +31,8 @@ export class DevWorker {
   readonly #ended = new Set<Promise<void>>();
   readonly #files = new Set<string>();
   #current: ChildProcess | undefined;
+  /** It has been started and has not begun. */
+  #loading: ChildProcess | undefined;
   #reloading: Promise<void> | undefined;
   #changed = false;
   #stopped = false;
@@ -43,8 +45,13 @@ export class DevWorker {
 
   /** Loads the code and begins. Undefined if it cannot be loaded: then a change is waited for. */
   async load(): Promise<Loaded | undefined> {
+    if (this.#stopped) return undefined;
     const child = this.#spawn();
+    this.#loading = child;
     const answer = await this.#answerOf(child);
+    // `stop` has ended it.
+    if (this.#stopped) return undefined;
+    this.#loading = undefined;
     for (const file of answer?.files ?? []) this.#files.add(file);
     this.#watch();
     if (answer?.event !== "loaded") {
@@ -74,6 +81,8 @@ export class DevWorker {
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const watcher of this.#watchers.values()) watcher.close();
+    // The hard way: code that never finishes loading hears nothing else, and nothing has begun that could be drained.
+    this.#loading?.kill("SIGKILL");
     await this.#reloading;
     this.#drain();
     await Promise.all(this.#ended);

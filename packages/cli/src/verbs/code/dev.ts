@@ -58,18 +58,22 @@ async function develop(call: Call, { url, postgres, files, demo, began }: Develo
   // The tables are there before the worker's process and the server need them.
   const opening = call.openAt({ url, namespace, token: undefined, from: "flag" }, { create: "always" });
   const worker = files.length === 0 ? undefined : new DevWorker(call, { url, namespace, files });
+  const { interrupted } = call.io;
+  const stopping = new Promise<undefined>((resolve) => {
+    if (interrupted.aborted) resolve(undefined);
+    interrupted.addEventListener("abort", () => resolve(undefined));
+  });
   let server: RunningServer | undefined;
   try {
     const loaded = worker?.load();
     [server] = await Promise.all([openServer(call, url), opening]);
-    const what = await loaded;
-    if (demo) await startDemo(await opening);
-    show(call, { url, urlFile: postgres?.urlFile, server, what, tookMs: call.io.now() - began });
-    const { interrupted } = call.io;
-    await new Promise<void>((resolve) => {
-      if (interrupted.aborted) resolve();
-      interrupted.addEventListener("abort", () => resolve());
-    });
+    // Code may take for ever to load.
+    const what = await Promise.race([loaded, stopping]);
+    if (!interrupted.aborted) {
+      if (demo) await startDemo(await opening);
+      show(call, { url, urlFile: postgres?.urlFile, server, what, tookMs: call.io.now() - began });
+    }
+    await stopping;
     call.out.note(call.out.errorPaint.dim("\nDraining …"));
   } finally {
     await worker?.stop();
