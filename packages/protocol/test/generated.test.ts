@@ -53,7 +53,7 @@ test.each([
   ["a field that is gone", "  string task_queue = 2;\n", ""],
   ["a field with another number", "  string task_queue = 2;\n", "  string task_queue = 200;\n"],
   ["a field of another type", "  string task_queue = 2;\n", "  bytes task_queue = 2;\n"],
-  ["a call that is gone", /  rpc PollTask\(.*\n/, ""],
+  ["a call that is gone", / {2}rpc PollTask\(.*\n/, ""],
 ])("%s is found", (_, from, to) => {
   const folder = mkdtempSync(path.join(os.tmpdir(), "holdfast-protocol-"));
   try {
