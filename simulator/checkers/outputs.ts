@@ -80,9 +80,10 @@ function compare(run: Run, conclusion: Conclusion, next: Run | undefined): strin
   }
 }
 
-/** That another run was canceled counts too, in a run that was canceled itself. */
+/** That another run was canceled counts too, in a run that was canceled itself; also as the cause of what was thrown. */
 function isStop(error: unknown): boolean {
-  return isCancellation(error) || isHoldfastError(error, "run_canceled");
+  if (isCancellation(error) || isHoldfastError(error, "run_canceled")) return true;
+  return error instanceof Error && error.cause !== undefined && isStop(error.cause);
 }
 
 function describe(conclusion: Conclusion): string {

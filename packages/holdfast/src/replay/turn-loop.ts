@@ -3,7 +3,8 @@
  *
  * Invariants
  *  T1. A turn is opened in one macrotask and closed in the next one of the same batch; between the two only microtasks run.
- *      So when a turn closes, the code of that run has come to rest, and nothing but that code ran in between.
+ *      So when a turn closes, the code of that run has come to rest, and nothing but that code ran in between. Only a turn
+ *      that runs on (a condition has come true) may outlive its batch; the rest of the process works beside it then.
  *  T2. A run is never in two turns at once, and one tick opens at most one turn of each run.
  *  T3. Opening never throws into its neighbors: a taker handles its own errors.
  * It does not own which event is next (the taker does) or when things are written (the committer does).

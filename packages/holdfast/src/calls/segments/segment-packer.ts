@@ -31,7 +31,8 @@ interface Job extends ReadHistory {
 
 export class SegmentPacker {
   readonly #ports: PortsBundle;
-  readonly #jobs: Job[] = [];
+  /** By run: only what was read last counts. */
+  readonly #jobs = new Map<string, Job>();
   #timer: Timer | undefined;
   #working = false;
   #closed = false;
@@ -44,19 +45,22 @@ export class SegmentPacker {
   offer(run: LongRun, history: ReadHistory): void {
     if (this.#closed || !this.#ports.store.capabilities.segments) return;
     if (history.events.length - history.packed <= segmentSize(this.#ports)) return;
-    this.#jobs.push({ run, ...history });
+    this.#jobs.set(run.runId, { run, ...history });
     if (!this.#working) void this.#work();
   }
 
   close(): void {
     this.#closed = true;
-    this.#jobs.length = 0;
+    this.#jobs.clear();
     this.#timer?.cancel();
   }
 
   async #work(): Promise<void> {
     this.#working = true;
-    for (let job = this.#jobs.shift(); job && !this.#closed; job = this.#jobs.shift()) await this.#pack(job);
+    for (const [runId, job] of this.#jobs) {
+      this.#jobs.delete(runId);
+      await this.#pack(job);
+    }
     this.#working = false;
   }
 

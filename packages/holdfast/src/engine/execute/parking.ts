@@ -3,6 +3,7 @@ import { HoldfastError, isHoldfastError } from "../../errors/holdfast-error.ts";
 import { describeValue } from "../../errors/safe-read.ts";
 import type { ErrorRecord } from "../../model/error-record.ts";
 import type { HistoryEvent } from "../../model/event.ts";
+import { NONE } from "../../model/short-list.ts";
 import type { Transition } from "../../ports/store.ts";
 import type { Machine } from "../../replay/machine.ts";
 import type { WorkflowCode } from "../code/workflow-registry.ts";
@@ -67,6 +68,14 @@ export class Parking {
   /** Something that the run cannot get past; `code` if it is not an error of ours. */
   parkFor(error: unknown, code: ErrorCode): void {
     this.park(isHoldfastError(error) ? error : new HoldfastError(code, describeValue(error), { cause: error }));
+  }
+
+  /** Whether a turn has closed after the store refused an earlier commit. What the turn saw was not written, so neither is the turn. */
+  overtook(machine: Machine): boolean {
+    if (!this.#phase.parkedWith) return false;
+    machine.putBack(NONE, null);
+    this.#host.committer.request(this.#run);
+    return true;
   }
 
   park(error: HoldfastError): void {

@@ -183,7 +183,8 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
 
   openTurn(): boolean {
     // Nothing may be added while a commit is in flight that gives the run up, or behind the record that it is tried again.
-    if (!this.#phase.held || this.#end?.retry) return false;
+    // A turn that runs on looks for what is next when it closes.
+    if (!this.#phase.held || this.#end?.retry || this.#machine.inTurn) return false;
     try {
       return this.#openNext();
     } catch (error) {
@@ -221,13 +222,14 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
   }
 
   closeTurn(): boolean {
-    if (this.here && this.#machine.runOn()) return true;
+    if (this.#phase.held && this.#machine.runOn()) return true;
     this.#machine.close();
     if (this.here) this.#turnClosed(this.#machine);
     return false;
   }
 
   #turnClosed(machine: Machine): void {
+    if (this.#parking.overtook(machine)) return;
     if (machine.divergence) return this.#parking.explain(divergence);
     if (machine.violation) return this.#parking.violated(machine.violation);
     this.#steps.takeAsked();
@@ -238,8 +240,8 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
   /** Everything has been delivered: start what the code asks for, and have it written. */
   #settle(): void {
     const machine = this.#machine;
-    if (machine.inTurn || machine.replaying || this.#queue.length > 0 || !this.#phase.held) return;
-    if (machine.divergence) return;
+    if (machine.inTurn || machine.replaying || machine.divergence || this.#queue.length > 0 || !this.#phase.held)
+      return;
     this.#steps.takeAsked();
     this.#steps.adopt();
     // What can still be taken back is no reason to stop anything yet. It is about to be written, and this is reached again.
@@ -279,11 +281,10 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
 
   takeCommit(): RunCommit | undefined {
     const machine = this.#machine;
-    if (!this.here || this.#commits.writing || this.#phase.rewinding) return undefined;
+    // A turn that has run on beyond its batch asks for it when it closes.
+    if (!this.here || this.#commits.writing || this.#phase.rewinding || machine.inTurn) return undefined;
     // How the code ended is written together with the run's end, or not at all.
     if (hasEnded(machine.outcome) && this.#queue.length > 0 && !this.#phase.parkedWith) return undefined;
-    if (machine.inTurn)
-      throw new HoldfastError("invariant_broken", `run ${this.runId} was gathered in the middle of a turn`);
     const commit = this.#commits.take(this.#run, machine, this.#queue, this.#transition(), this.#outside);
     // The run was to be suspended when this was requested, but something has become due since and must start here.
     if (!commit) this.poke();
