@@ -394,8 +394,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
   }
 
   violated(): void {
-    const { violation, inTurn } = this.#machine;
-    // Inside a turn, the end of the turn finds it.
+    const { violation, inTurn } = this.#machine; // Inside a turn, the end of the turn finds it.
     if (violation && this.here && !inTurn) this.#parking.violated(violation);
   }
 }
