@@ -28,7 +28,7 @@ const ADVICE_ON_PASSWORD = "Put one into the URL (postgres://user:password@host/
 
 const LOCKED = "55P03";
 /** Another call was faster, perhaps a copy of this one: if repeated, this call finds the other's result. */
-const RACE_CONSTRAINTS = ["open_ids_pkey", "runs_pkey", "run_starts_pkey"];
+const RACE_CONSTRAINTS = ["run_starts_id", "runs_pkey", "run_starts_pkey"];
 const EVENTS_KEY = "events_pkey";
 const DUPLICATE = "23505";
 

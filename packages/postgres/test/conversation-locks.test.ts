@@ -29,21 +29,20 @@ async function family(): Promise<Store> {
   return store;
 }
 
-/** What the start of a child has locked while it is under way. */
-async function lockId(n: number, mode = "share"): Promise<void> {
+async function lockRun(n: number, mode = "no key update"): Promise<void> {
   await other.query("begin");
-  await other.query(`select 1 from ${database.name("open_ids")} where run_id = $1 for ${mode}`, [idOf(n)]);
+  await other.query(`select 1 from ${database.name("runs")} where run_id = $1 for ${mode}`, [idOf(n)]);
 }
 
-async function lockRun(n: number): Promise<void> {
-  await other.query("begin");
-  await other.query(`select 1 from ${database.name("runs")} where run_id = $1 for no key update`, [idOf(n)]);
+/** What the start of a child has locked while it is under way, if its parent has others. */
+async function lockParent(n: number): Promise<void> {
+  await lockRun(n, "key share");
 }
 
 describe("the start of a child that is under way", () => {
   test("delays neither the commits of its parent nor the starts of its other children", async () => {
     const store = await family();
-    await lockId(10);
+    await lockParent(10);
     expect(await commit(store, firstCommit(10))).toMatchObject([{ outcome: "written" }]);
     expect(await startChildren(store, [{ run: newRun(21), of: 10 }])).toEqual(["created"]);
     const message = { kind: "signal", name: "go", messageId: "m", payload: new Uint8Array(0) } as const;
@@ -53,7 +52,7 @@ describe("the start of a child that is under way", () => {
 
   test("makes every end of its parent busy, and giving children up, and no commit of another run", async () => {
     const store = await family();
-    await lockId(10);
+    await lockParent(10);
     expect(await commit(store, endOf(10), firstCommit(11))).toMatchObject([
       { outcome: "busy" },
       { outcome: "written" },
@@ -74,7 +73,7 @@ describe("the start of a child that is under way", () => {
     await database.setClock(1_000_000);
     await start(store, [newRun(10, { timeoutMs: 10 })]);
     await database.setClock(2_000_000);
-    await lockId(10);
+    await lockParent(10);
     expect(await store.workers.sweep(SWEEP)).toMatchObject({ timedOut: 0 });
     await other.query("rollback");
     expect(await store.workers.sweep(SWEEP)).toMatchObject({ timedOut: 1 });
@@ -83,7 +82,7 @@ describe("the start of a child that is under way", () => {
 
 test("a child whose parent is just ending, or starting its first child, is busy; the parent's other locks do not matter", async () => {
   const store = await family();
-  await lockId(10, "update");
+  await lockRun(10, "update");
   expect(
     await startChildren(store, [
       { run: newRun(21), of: 10 },

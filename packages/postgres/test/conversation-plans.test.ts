@@ -38,7 +38,6 @@ beforeAll(async () => {
   const tables = [
     "runs",
     "run_starts",
-    "open_ids",
     "events",
     "inbox",
     "children",
@@ -154,9 +153,9 @@ async function grow(): Promise<void> {
   const parent = "01890000-0000-7000-9000-000000000000";
   await database.sql(`create temp table sample as select i, ('01890000-0000-7000-9000-' || lpad(to_hex(i), 12, '0'))::uuid as run_id,
     (select lane_id from ${name("lanes")} limit 1) as lane_id from generate_series(0, ${OTHERS}) i`);
-  await database.sql(`insert into ${name("run_starts")} (run_id, chain_id, created_at, lane_id, namespace, id, seed, input,
+  await database.sql(`insert into ${name("run_starts")} (run_id, chain_id, created_at, lane_id, nth, namespace, id, seed, input,
       parent_namespace, parent_run_id, parent_id, parent_op, root_run_id, root_id, depth)
-    select run_id, run_id, i, lane_id, 'default', 'other ' || i, 's', '{}', 'default', '${parent}', 'p', 'op', '${parent}', 'p', 1 from sample`);
+    select run_id, run_id, i, lane_id, 0, 'default', 'other ' || i, 's', '{}', 'default', '${parent}', 'p', 'op', '${parent}', 'p', 1 from sample`);
   await database.sql(`insert into ${name("runs")} (run_id, lane_id, epoch, status, created_at, ended_at, awaited, owes)
     select run_id, lane_id, 1, 'failed', i, i, true, true from sample`);
   await database.sql(`insert into ${name("inbox")} (run_id, chain_id, at, number, kind, name, message_id, payload)
@@ -169,8 +168,6 @@ async function grow(): Promise<void> {
   await database.sql(`insert into ${name("asks")} (ask_id, run_id, gone_at, open_at, namespace, workflow, version, name, payload)
     select run_id, run_id, 4102444800000, 1, 'others', 'order', '1', 'total', '' from sample`);
   await database.sql(`insert into ${name("debts")} (run_id, kind, at) values ('${parent}', 'close', 1)`);
-  await database.sql(`insert into ${name("open_ids")} (namespace, id, created_at, run_id)
-    select 'default', 'other ' || i, i, run_id from sample`);
 }
 
 test("plans that were made when nobody had children are right when one run has ten thousand", async () => {

@@ -52,7 +52,7 @@ beforeAll(async () => {
   await store.close();
   for (const [name, value] of Object.entries(PLANNER_SETTINGS)) await database.sql(`set ${name} = ${value}`);
   const others = ["tasks", "task_lanes", "run_attributes", "lanes", "versions"];
-  const tables = ["runs", "run_starts", "open_ids", "events", "inbox", ...others];
+  const tables = ["runs", "run_starts", "events", "inbox", ...others];
   for (const table of tables)
     await database.sql(`alter table ${database.name(table)} set (autovacuum_enabled = false)`);
 });
@@ -145,13 +145,11 @@ async function grow(): Promise<void> {
   const name = (table: string): string => database.name(table);
   await database.sql(`create temp table sample as select i, ('01890000-0000-7000-9000-' || lpad(to_hex(i), 12, '0'))::uuid as run_id,
     i % 2 = 0 as ended, (select lane_id from ${name("lanes")} limit 1) as lane_id from generate_series(1, ${OTHERS}) i`);
-  await database.sql(`insert into ${name("run_starts")} (run_id, chain_id, created_at, lane_id, namespace, id, seed, input)
-    select run_id, run_id, i, lane_id, 'default', 'other ' || i, 's', '{}' from sample`);
+  await database.sql(`insert into ${name("run_starts")} (run_id, chain_id, created_at, lane_id, nth, namespace, id, seed, input)
+    select run_id, run_id, i, lane_id, 0, 'default', 'other ' || i, 's', '{}' from sample`);
   await database.sql(`insert into ${name("runs")} (run_id, lane_id, epoch, status, created_at, available_at, ended_at, held_by)
     select run_id, lane_id, 1, case when ended then 'failed' else 'running' end::${name("run_status")}, i, null,
            case when ended then i end, case when not ended then '${worker}'::uuid end from sample`);
-  await database.sql(`insert into ${name("open_ids")} (namespace, id, created_at, run_id)
-    select 'default', 'other ' || i, i, run_id from sample where not ended`);
   await database.sql(`insert into ${name("inbox")} (run_id, chain_id, at, number, kind, name, message_id, payload)
     select run_id, run_id, 1, 1, 'signal', 'go', 'other ' || i, '' from sample`);
   await database.sql(`insert into ${name("events")} (run_no, at, seq, type, op)

@@ -76,8 +76,8 @@ async function grow(count: number): Promise<void> {
   const name = (table: string): string => database.name(table);
   await database.sql(`drop table if exists sample; create temp table sample as
     select gen_random_uuid() as run_id, i, (select lane_id from ${name("lanes")} limit 1) as lane_id from generate_series(1, ${count}) i`);
-  await database.sql(`insert into ${name("run_starts")} (run_id, chain_id, created_at, lane_id, namespace, id, seed, input, key)
-    select run_id, run_id, i, lane_id, 'default', 'other ' || run_id, 's', '{}', 'a' from sample`);
+  await database.sql(`insert into ${name("run_starts")} (run_id, chain_id, created_at, lane_id, nth, namespace, id, seed, input, key)
+    select run_id, run_id, i, lane_id, 0, 'default', 'other ' || run_id, 's', '{}', 'a' from sample`);
   await database.sql(`insert into ${name("runs")} (run_id, lane_id, epoch, status, created_at, available_at)
     select run_id, lane_id, 0, 'pending', i, null from sample`);
   await database.sql(`insert into ${name("lines")} (limited_id, key, lane_id, at, run_no, run_id, seq)

@@ -39,15 +39,13 @@ async function fill(): Promise<void> {
   await database.sql(`create temp table sample as select i, ('01890000-0000-7000-8000-' || lpad(to_hex(i + 1000), 12, '0'))::uuid as run_id,
     case when i % 1000 = 7 then 'failed' when i <= ${WAITING} then case i % 3 when 0 then 'sleeping' else 'waiting' end else 'completed' end as status,
     case when i % 20000 = 5 then 2 else 1 end as lane_id from generate_series(1, ${all}) i`);
-  await database.sql(`insert into ${name("run_starts")} (run_id, chain_id, created_at, lane_id, namespace, id, seed, input)
-    select run_id, run_id, i, lane_id, 'default', 'order ' || i, 's', '{}' from sample`);
+  await database.sql(`insert into ${name("run_starts")} (run_id, chain_id, created_at, lane_id, nth, namespace, id, seed, input)
+    select run_id, run_id, i, lane_id, 0, 'default', 'order ' || i, 's', '{}' from sample`);
   await database.sql(`insert into ${name("runs")} (run_id, lane_id, epoch, status, created_at, available_at, ended_at, delivered, waiting_for, error)
     select run_id, lane_id, 1, status::${name("run_status")}, i, case when i % 100 = 3 and i <= ${WAITING} then 1000
       when status = 'sleeping' then 4102444800000 + i end, case when status in ('failed', 'completed') then i end, 2,
       case when status in ('sleeping', 'waiting') then array[case i % 5 when 0 then 'charge#2#00' when 1 then 'charge' else 'receive:paid' end] end,
       case when status = 'failed' then '{"kind":"Timeout","code":"ECONNRESET"}'::bytea end from sample`);
-  await database.sql(`insert into ${name("open_ids")} (namespace, id, created_at, run_id)
-    select 'default', 'order ' || i, i, run_id from sample where status not in ('failed', 'completed')`);
   await database.sql(`insert into ${name("inbox")} (run_id, chain_id, at, number, kind, name, message_id, payload)
     select run_id, run_id, 1, n, 'signal', 'go', 'm' || n, '' from sample, generate_series(1, 2) n where i <= ${WAITING}`);
   await database.sql(`insert into ${name("events")} (run_no, at, seq, type, op)
@@ -56,7 +54,7 @@ async function fill(): Promise<void> {
     `insert into ${name("run_attributes")} select run_id, jsonb_build_object('n', i % 1000) from sample`,
   );
   await database.sql(
-    `analyze ${["lanes", "runs", "run_starts", "open_ids", "inbox", "events", "run_attributes"].map(name).join(", ")}`,
+    `analyze ${["lanes", "runs", "run_starts", "inbox", "events", "run_attributes"].map(name).join(", ")}`,
   );
 }
 

@@ -131,7 +131,7 @@ test("a worker can neither write past the functions nor change the schema", asyn
   for (const sql of [
     `update ${runs} set epoch = 9`,
     `delete from ${database.name("events")}`,
-    `insert into ${database.name("open_ids")} values ('a', 'b', 1, '${idOf(1)}')`,
+    `insert into ${database.name("debts")} (run_id, kind, at) values ('${idOf(1)}', 'result', 1)`,
     `create table ${database.name("mine")} (a int)`,
     `create or replace function ${database.name("now_ms")}() returns bigint language sql as 'select 1::bigint'`,
   ]) {

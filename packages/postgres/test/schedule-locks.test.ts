@@ -45,7 +45,8 @@ async function put(store: Store, some: readonly PutSchedule[]): Promise<readonly
 async function takeId(): Promise<void> {
   await other.query("begin");
   await other.query(
-    `insert into ${database.name("open_ids")} (namespace, id, run_id, created_at) values ('default', 'order 2', $1, 1)`,
+    `insert into ${database.name("run_starts")} (namespace, id, nth, run_id, chain_id, created_at, lane_id, input)
+     values ('default', 'order 2', 0, $1, $1, 1, 1, '')`,
     [idOf(77)],
   );
 }

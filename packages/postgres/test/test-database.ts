@@ -23,7 +23,6 @@ const RUN_TABLES = [
   "runs",
   "run_starts",
   "run_attributes",
-  "open_ids",
   "events",
   "segments",
   "inbox",

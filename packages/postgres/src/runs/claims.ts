@@ -103,7 +103,7 @@ function claimedRun({ namespace, workerId, claimId, solo }: ClaimRunsParams, row
     version: lane.version,
     queue: lane.queue,
     priority: lane.priority,
-    seed: row.seed as string,
+    seed: (row.seed as string | null) ?? runId,
     status: row.status as RunStatus,
     epoch: row.epoch as number,
     commit: row.commit_no as number,

@@ -22,7 +22,7 @@ import { listedRunOf, runOf } from "./run-rows.ts";
 
 /** Statuses that few runs have: such runs have an index of their own. */
 const ODD: readonly RunStatus[] = ["parked", "compensating", "failed", "canceled", "terminated", "timed_out"];
-/** Statuses of open runs, which have a table of their own. */
+/** Statuses of open runs, which have an index of their own. */
 const OPEN: readonly RunStatus[] = ["pending", "running", "sleeping", "waiting", "compensating", "parked"];
 
 /** The row is looked up for each run by itself: the planner has no choice but the index, whatever it believes about the tables. */
@@ -35,7 +35,7 @@ export const READ = queryOf<Refs>(
        select k.run_id where k.run_id is not null
        union all
        (select s.run_id from ${at}.run_starts s where k.run_id is null and s.namespace = k.namespace and s.id = k.id
-         order by s.created_at desc limit 1)) t
+         order by s.nth desc limit 1)) t
      cross join lateral (
        select r.* from ${at}.run_rows r where r.run_id = t.run_id and r.namespace = k.namespace limit 1) v`,
   REFS,
@@ -155,13 +155,25 @@ class FilterQuery {
     const { statuses, id, attributes, parent, forkedFrom } = this.#filter;
     if (forkedFrom !== undefined) return this.#forksOf(forkedFrom);
     if (parent !== undefined) return this.#ofParent(parent, limit);
-    if (id !== undefined)
-      return this.#from("i", "run_starts s", "s", [`s.id = ${this.value(id)}`, this.#hasAttributes()]);
+    if (id !== undefined) return this.#ofId(id, limit);
     if (attributes && !isEmpty(attributes)) return this.#byAttributes(attributes);
     if (statuses && this.#byEnd) return this.#byEndTime(statuses);
     if (statuses?.every((status) => ODD.includes(status))) return this.#byOddStatus(statuses, limit);
-    if (statuses?.every((status) => OPEN.includes(status))) return this.#from("o", "open_ids s", "s");
+    if (statuses?.every((status) => OPEN.includes(status))) return this.#byOpenStatus(statuses, limit);
     return this.#byLane(limit);
+  }
+
+  /** The runs of an id: their numbers are in the order of their times. */
+  #ofId(id: string, limit: string | null): string {
+    const named = this.value(id);
+    const conditions = [`s.id = ${named}`, this.#hasAttributes()];
+    const before = (this.#filter as Partial<ListRunsParams>).before;
+    if (before && isUuid(before.runId)) {
+      const run = `x.run_id = ${this.value(before.runId)}::uuid and x.id = ${named}`;
+      conditions.push(`s.nth < coalesce((select x.nth from ${this.#schema}.run_starts x where ${run}), 2147483647)`);
+    }
+    const order = limit === null ? "" : ` order by s.nth desc limit ${limit}`;
+    return `(${this.#from("i", "run_starts s", "s", conditions)}${order})`;
   }
 
   /** The children of a run and their continuations: a page of them, unless more must be read to find those that match. */
@@ -245,6 +257,26 @@ class FilterQuery {
     return `select x.* from (select distinct unnest(${wanted}::text[])::${this.#schema}.run_status as status) t
       cross join lateral (select r.run_id, r.created_at from ${this.#schema}.runs r ${joined.text}
         where ${all(conditions)} order by r.created_at desc, r.run_id desc ${limit === null ? "" : `limit ${limit}`}) x`;
+  }
+
+  /**
+   * The newest open ones of each lane that nobody holds, merged, and all that are held: of those there are no more than workers work on
+   * at once. Within a namespace that has no lane, nothing is read.
+   */
+  #byOpenStatus(statuses: readonly RunStatus[], limit: string | null): string {
+    this.#shape.push("o");
+    const namespace = this.value(this.#filter.namespace);
+    const wanted = `r.status = any (${this.value([...statuses])}::text[]::${this.#schema}.run_status[])`;
+    const conditions = [wanted, ...this.#stateConditions(), ...this.#times("r")];
+    const lanes = [`l.namespace = ${namespace}`, ...this.#laneConditions()];
+    const order = limit === null ? "" : `order by r.created_at desc, r.run_id desc limit ${limit}`;
+    return `select x.* from ${this.#schema}.lanes l cross join lateral (select r.run_id, r.created_at from ${this.#schema}.runs r
+         where ${all(["r.lane_id = l.lane_id", "r.held_by is null and r.ended_at is null", ...conditions])} ${order}) x
+       where ${all(lanes)}
+      union all
+      select r.run_id, r.created_at from ${this.#schema}.runs r join ${this.#schema}.lanes l on l.lane_id = r.lane_id
+       where (select 1 from ${this.#schema}.lanes n where n.namespace = ${namespace} limit 1) is not null
+         and ${all(["r.held_by is not null", ...conditions, ...lanes])}`;
   }
 
   /** Those of each lane and status that ended in the wanted time. */

@@ -88,13 +88,16 @@ create table runs (
   parked_by    text collate "C",
   -- Null is "no" in these two, so that a run that has nothing to do with other runs has no byte of them.
   awaited      boolean,  -- the op that started it, or a watcher, is to be told how it ends
-  owes         boolean   -- it has debts
+  owes         boolean,  -- it has debts
+  has_children boolean   -- or may have some soon
 ) with (fillfactor = 45, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000,
         autovacuum_analyze_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
 create index runs_due on runs (lane_id, suspect, available_at) where available_at is not null;
 create index runs_held on runs (held_by) where held_by is not null;
 create index runs_deadline on runs (deadline_at) where deadline_at is not null and ended_at is null;
 create index runs_parked on runs (lane_id, parked_by) where parked_by is not null and ended_at is null;
+-- Lists of open runs; those that are held are few, and in runs_held.
+create index runs_open on runs (lane_id, created_at) where held_by is null and ended_at is null;
 create index runs_odd on runs (status, created_at) where status in
   ('parked', 'compensating', 'failed', 'canceled', 'terminated', 'timed_out', 'moved');
 -- For retention. Including the status costs nothing: the entry is padded to eight bytes either way.
@@ -106,10 +109,13 @@ create table run_starts (
   continued_from uuid,
   created_at     bigint not null,
   lane_id        int not null,
+  -- The runs of an id are numbered: the newest has the highest.
+  nth            int not null,
   namespace      text collate "C" not null,
   id             text collate "C" not null,
   timeout_ms     bigint,
-  seed           text not null,
+  -- Null: its run id.
+  seed           text,
   input          bytea not null,
   -- Where it comes from; all null if no other run has started it. No op: it was started inside a step.
   parent_namespace text collate "C",
@@ -125,28 +131,15 @@ create table run_starts (
   -- What the limits and the fairness of its queue go by.
   key            text collate "C"
 ) with (autovacuum_vacuum_insert_scale_factor = 0.1);
-create index run_starts_id on run_starts (namespace, id, created_at);
+-- At most one open run per id: only the newest may be open, and whoever adds one sees that the one before it has ended, and keeps
+-- it so. Of two that add one at once, this key lets only one.
+create unique index run_starts_id on run_starts (namespace, id, nth);
 create index run_starts_chain on run_starts (chain_id, created_at) where continued_from is not null;
 -- Ascending, and read backwards: new rows go to the end of the index, where inserting is cheapest.
 create index run_starts_lane on run_starts (lane_id, created_at, run_id);
 
 create table run_attributes (run_id uuid primary key, attributes jsonb not null);
 create index run_attributes_gin on run_attributes using gin (attributes jsonb_path_ops);
-
--- At most one open run per id: the primary key decides every race. Also serves as the list of open runs, and as what the start
--- of a child locks of its parent: an end deletes the row or hands it over, and no other commit touches it.
-create table open_ids (
-  namespace  text collate "C",
-  id         text collate "C",
-  created_at bigint not null,
-  run_id     uuid not null,
-  -- The run of this id that has children: this one, or one before it.
-  children_of uuid,
-  -- The id comes first: this table is never searched by namespace alone.
-  primary key (id, namespace)
-) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000,
-        autovacuum_vacuum_cost_delay = 0, vacuum_truncate = false);
-create index open_ids_list on open_ids (namespace, created_at, run_id);
 
 create table events (
   run_no  bigint not null,
@@ -301,7 +294,7 @@ create table versions (
 
 -- A run as the port sees it, without and with its payloads.
 create view lean_rows as
-select r.run_id, s.chain_id, s.namespace, s.id, l.workflow, l.version, l.queue, l.priority, s.seed, r.status, r.epoch,
+select r.run_id, s.chain_id, s.namespace, s.id, l.workflow, l.version, l.queue, l.priority, coalesce(s.seed, s.run_id::text) as seed, r.status, r.epoch,
        r.commit_no, r.held_by, r.claim_id, r.available_at, ${EVENT_COUNT} as event_count, r.delivered, r.consumed, r.deaths,
        r.alone_deaths, r.alone, r.suspect, r.created_at, r.started_at, r.ended_at, r.deadline_at, s.timeout_ms,
        coalesce(a.attributes, '{}') as attributes, coalesce(r.waiting_for, '{}') as waiting_for, r.compensation,
@@ -311,7 +304,7 @@ select r.run_id, s.chain_id, s.namespace, s.id, l.workflow, l.version, l.queue, 
   join lanes l on l.lane_id = r.lane_id
   left join run_attributes a using (run_id);
 create view run_rows as
-select r.run_id, s.chain_id, s.namespace, s.id, l.workflow, l.version, l.queue, l.priority, s.seed, r.status, r.epoch,
+select r.run_id, s.chain_id, s.namespace, s.id, l.workflow, l.version, l.queue, l.priority, coalesce(s.seed, s.run_id::text) as seed, r.status, r.epoch,
        r.commit_no, r.held_by, r.claim_id, r.available_at, ${EVENT_COUNT} as event_count, r.delivered, r.consumed, r.deaths,
        r.alone_deaths, r.alone, r.suspect, r.created_at, r.started_at, r.ended_at, r.deadline_at, s.timeout_ms,
        coalesce(a.attributes, '{}') as attributes, coalesce(r.waiting_for, '{}') as waiting_for, r.compensation,

@@ -61,9 +61,10 @@ declare
   v_i int[]; v_outcome "char"[]; v_held boolean[]; v_delivered int[];
   v_no bigint[];         -- passed the fence in this call (not a repeat): events and the rest are written
   v_moved boolean[];     -- and its transition was applied
-  v_ended uuid[]; v_ended_lane int[]; v_ended_born bigint[];  -- and it was an end
+  v_ended uuid[]; v_ended_lane int[];  -- and it was an end
   v_tied int[];          -- passed, and is awaited or owes something
-  v_heirs int[]; v_parents uuid[]; v_more_parents uuid[];
+  v_heirs int[];
+  v_parents uuid[];      -- and they ended or continued, and have children
   v_lanes int[]; v_task_lanes int[]; v_lines text[] := '{}'; v_some uuid[]; v_again boolean := false;
 begin
   -- No row is waited for. What is left passes quickly: the end of a file that grows, a lane that is being made.
@@ -86,7 +87,7 @@ begin
                     for no key update of r skip locked);
     v_ok := array(select k.i = any (v_i) from generate_subscripts(p_run, 1) k(i) order by k.i);
     if cardinality(s_i) > 0 or cardinality(d_i) > 0 then v_ok := unless_tasks_locked(v_ok, p_run, s_i, s_seq, d_i); end if;
-    v_ok := unless_ids_locked(v_ok, p_run, p_kind, x_i, x_run);
+    v_ok := unless_children_start(v_ok, p_run, p_kind, x_i, x_run);
   end if;
   o_now := now_ms();
 
@@ -151,15 +152,14 @@ begin
       and r.held_by is not distinct from v_worker[j.by]
       and (j.kind not in ('u', 'q') or r.delivered <= j.consumed) and (v_ok is null or v_ok[j.i])
     returning j.i, r.run_no, r.delivered, j.kind, not (j.stays and r.delivered > j.consumed) as moved,
-              r.event_count < 0 as gap, r.lane_id, r.created_at,
-              r.awaited or r.owes as tied
+              r.event_count < 0 as gap, r.lane_id, r.awaited or r.owes as tied, r.has_children
   )
   select array_agg(u.i), array_agg('w'::"char"), array_agg(u.kind = 'h' or not u.moved), array_agg(u.delivered),
          array_agg(u.run_no), array_agg(u.moved), array_agg(p_run[u.i]) filter (where u.gap),
          array_agg(p_run[u.i]) filter (where u.moved and u.kind in ('e', 'u')),
-         array_agg(u.lane_id) filter (where u.moved and u.kind in ('e', 'u')),
-         array_agg(u.created_at) filter (where u.moved and u.kind in ('e', 'u')), array_agg(u.i) filter (where u.tied)
-    into v_i, v_outcome, v_held, v_delivered, v_no, v_moved, v_some, v_ended, v_ended_lane, v_ended_born, v_tied
+         array_agg(u.lane_id) filter (where u.moved and u.kind in ('e', 'u')), array_agg(u.i) filter (where u.tied),
+         array_agg(p_run[u.i]) filter (where u.moved and u.kind in ('e', 'u', 'c') and u.has_children)
+    into v_i, v_outcome, v_held, v_delivered, v_no, v_moved, v_some, v_ended, v_ended_lane, v_tied, v_parents
     -- Sorted once, not once in each aggregate.
     from (select * from updated order by i) u;
   -- The fence rules out gaps, unless the caller counts wrongly.
@@ -197,22 +197,16 @@ begin
    where v_no[e.i] is not null;
 
   if not p_skip then perform set_config('lock_timeout', '3ms', true); end if;
-  -- 4. What goes to others. The ids of ended runs become free. Their rows are found by the creation time, which is known here.
+  -- 4. What goes to others. Starts of children have the rows of their parents locked: there will be no more of them.
+  if v_parents is not null then perform 1 from runs r where r.run_id = any (v_parents) for update; end if;
   if v_tied is not null then
     v_heirs := array(select t.i from unnest(v_tied) t(i)
                       where (select r.awaited and r.continued_as is not null from runs r where r.run_id = p_run[t.i]));
   end if;
   if x_i is not null then perform give_up_children(p_run, v_no, w_namespace, p_by, x_i, x_run, o_now); end if;
   if cardinality(v_ended) > 0 then
-    with ended as materialized (
-      select l.namespace, e.born, e.run_id
-        from unnest(v_ended, v_ended_lane, v_ended_born) as e(run_id, lane_id, born) join lanes l using (lane_id)
-    ), freed as (
-      delete from open_ids o using ended e where o.namespace = e.namespace and o.created_at = e.born and o.run_id = e.run_id
-      returning o.run_id, o.children_of
-    )
-    select hint_lines('e', array_agg(e.namespace), array_agg(e.run_id)),
-           (select array_agg(f.run_id) from freed f where f.children_of = f.run_id) into v_lines, v_parents from ended e;
+    select hint_lines('e', array_agg(l.namespace), array_agg(e.run_id)) into v_lines
+      from unnest(v_ended, v_ended_lane) as e(run_id, lane_id) join lanes l using (lane_id);
   end if;
   if cardinality(a_i) > 0 then
     insert into run_attributes (run_id, attributes)
@@ -220,10 +214,8 @@ begin
     on conflict (run_id) do update set attributes = excluded.attributes;
   end if;
   if cardinality(n_i) > 0 then
-    select v_lines || c.o_lines, c.o_parents into v_lines, v_more_parents
-      from continue_runs(p_run, p_consumed, v_moved, o_now, n_i, n_run, v_lanes, n_seed, n_input, n_attributes, n_start_at,
-        n_delay, n_timeout, n_key, c_i, c_kind, c_name, c_message, c_payload, v_heirs) c;
-    v_parents := v_parents || v_more_parents;
+    v_lines := v_lines || continue_runs(p_run, p_consumed, v_moved, o_now, n_i, n_run, v_lanes, n_seed, n_input, n_attributes, n_start_at,
+        n_delay, n_timeout, n_key, c_i, c_kind, c_name, c_message, c_payload, v_heirs);
   end if;
   if v_tied is not null or v_parents is not null then
     v_lines := v_lines || owe_ends(array(select p_run[t.i] from unnest(v_tied) t(i)
@@ -303,16 +295,14 @@ create function continue_runs(
   n_i int[], n_run uuid[], n_lane int[], n_seed text[], n_input bytea[], n_attributes text[],
   n_start_at bigint[], n_delay bigint[], n_timeout bigint[], n_key text[],
   c_i int[], c_kind text[], c_name text[], c_message text[], c_payload bytea[],
-  v_heirs int[],         -- those that somebody may wait for
-  out o_lines text[],
-  out o_parents uuid[])  -- those that have children
-language plpgsql volatile as $$
+  v_heirs int[])         -- those that somebody may wait for
+returns text[] language plpgsql volatile as $$
 begin
   with born as (
-    insert into run_starts (run_id, chain_id, namespace, id, created_at, lane_id, continued_from, timeout_ms, seed, input,
+    insert into run_starts (run_id, chain_id, namespace, id, nth, created_at, lane_id, continued_from, timeout_ms, seed, input,
                             parent_namespace, parent_run_id, parent_id, parent_op, root_run_id, root_id, depth, key)
-    select n.run_id, s.chain_id, s.namespace, s.id, greatest(p_now, s.created_at + 1), n.lane_id, s.run_id, n.timeout,
-           n.seed, n.input, s.parent_namespace, s.parent_run_id, s.parent_id, s.parent_op, s.root_run_id, s.root_id, s.depth, n.key
+    select n.run_id, s.chain_id, s.namespace, s.id, s.nth + 1, greatest(p_now, s.created_at + 1), n.lane_id, s.run_id, n.timeout,
+           nullif(n.seed, n.run_id::text), n.input, s.parent_namespace, s.parent_run_id, s.parent_id, s.parent_op, s.root_run_id, s.root_id, s.depth, n.key
       from unnest(n_i, n_run, n_lane, n_timeout, n_seed, n_input, n_key) as n(i, run_id, lane_id, timeout, seed, input, key)
       join run_starts s on s.run_id = p_run[n.i] where v_moved[n.i]
     returning *
@@ -350,14 +340,8 @@ begin
   insert into run_attributes (run_id, attributes)
   select n.run_id, n.attributes::jsonb from unnest(n_i, n_run, n_attributes) as n(i, run_id, attributes)
    where v_moved[n.i] and n.attributes is not null;
-  with handed as (
-    update open_ids o set run_id = s.run_id, created_at = s.created_at
-      from unnest(n_i, n_run) as n(i, run_id) join run_starts s on s.run_id = n.run_id
-     where v_moved[n.i] and o.namespace = s.namespace and o.id = s.id returning s.continued_from, o.children_of
-  )
-  select array_agg(h.continued_from) into o_parents from handed h where h.children_of = h.continued_from;
-  select hint_lines('e', array_agg(s.namespace), array_agg(s.continued_from)) into o_lines
-    from unnest(n_run) as n(run_id) join run_starts s using (run_id);
+  return (select hint_lines('e', array_agg(s.namespace), array_agg(s.continued_from))
+            from unnest(n_run) as n(run_id) join run_starts s using (run_id));
 end $$;
 
 -- The end time of a run that is ended from outside: not before its start or its last event. The clock may have been set back.

@@ -4,11 +4,9 @@ create function children_to_close(p_parent uuid, p_all boolean) returns table (n
 language sql stable as $$
   select c.namespace, c.run_id, c.policy, k.run_id from children c
    cross join lateral (
-     select o.run_id from open_ids o
-      where o.id = c.id and o.namespace = c.namespace
-        and (o.run_id = c.run_id or (select s.chain_id from run_starts s where s.run_id = o.run_id) = c.run_id)
-      limit 1) k
-   where c.parent_run_id = p_parent and not c.closed and (p_all or c.given_up) $$;
+     select s.run_id, s.chain_id from run_starts s where s.namespace = c.namespace and s.id = c.id order by s.nth desc limit 1) k
+   where (k.run_id = c.run_id or k.chain_id = c.run_id)
+     and (select r.ended_at is null from runs r where r.run_id = k.run_id) and c.parent_run_id = p_parent and not c.closed and (p_all or c.given_up) $$;
 
 -- Updates from ops of other runs that were answered or, if the run is closed, never will be. What it has handed on belongs to its
 -- successor.
@@ -55,7 +53,7 @@ end $$;
 
 -- Every end of a run that has to do with others, however it came about. p_awaited: runs that somebody may wait for, or that have
 -- requested locks or have to do with a queue with limits, and that have
--- not continued. p_parents: runs that have children. Their entries in open_ids are gone, so they get no more of them. Returns hints.
+-- not continued. p_parents: runs that have children, and get no more of them. Returns hints.
 create function owe_ends(p_awaited uuid[], p_parents uuid[], p_now bigint) returns text[]
 language plpgsql volatile set enable_seqscan = off set enable_bitmapscan = off as $$
 declare v_told uuid[]; v_lines text[];
@@ -89,9 +87,7 @@ create function give_up_children(
 returns void language plpgsql volatile set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
   perform 1 from (select distinct p_run[x.i] as run_id from unnest(x_i) x(i) where v_no[x.i] is not null) k
-    join run_starts s on s.run_id = k.run_id
-    join open_ids o on o.namespace = s.namespace and o.id = s.id and o.run_id = s.run_id
-     for no key update of o;
+    join runs r on r.run_id = k.run_id for update of r;
   insert into children as c (parent_run_id, run_id, namespace, id, policy, closed, given_up)
   select distinct p_run[x.i], x.run_id, w_namespace[p_by[x.i]], '', 'abandon', true, true
     from unnest(x_i, x_run) as x(i, run_id) where v_no[x.i] is not null and x.run_id is not null
@@ -101,24 +97,30 @@ begin
      where (select 1 from children_to_close(k.run_id, false) limit 1) is not null), 'close', p_now);
 end $$;
 
--- Locks what a flush changes besides runs and tasks: the ids of runs that end or give children up, and those children. A run
--- of which another transaction has locked something is out.
-create function unless_ids_locked(p_ok boolean[], p_run uuid[], p_kind "char"[], x_i int[], x_run uuid[])
+-- Of these runs, whose rows are locked, those of which no child is being started: a start has the row of its parent locked (refuse_children).
+create function unless_starting(p_run uuid[]) returns uuid[]
+language plpgsql volatile set enable_seqscan = off set enable_bitmapscan = off as $$
+declare v_parents uuid[] := array(select r.run_id from runs r where r.run_id = any (p_run) and r.has_children);
+begin
+  if cardinality(v_parents) = 0 then return p_run; end if;
+  return array(select k.run_id from unnest(p_run) k(run_id) where k.run_id <> all (v_parents))
+         || array(select r.run_id from runs r where r.run_id = any (v_parents) for update skip locked);
+end $$;
+
+-- Locks what a flush needs besides runs and tasks: that no children of runs that end or give some up are being started, and those
+-- that are given up. A run of which another transaction has locked something is out. The rows of all of them are locked.
+create function unless_children_start(p_ok boolean[], p_run uuid[], p_kind "char"[], x_i int[], x_run uuid[])
 returns boolean[] language plpgsql volatile set enable_seqscan = off set enable_bitmapscan = off as $$
-declare v_need int[]; v_ids int[]; v_rows tid[]; v_busy int[];
+declare v_need int[]; v_alone uuid[]; v_rows tid[]; v_busy int[];
 begin
   v_need := array(select a.i from unnest(p_kind) with ordinality as a(kind, i)
                    where p_ok[a.i] and (a.kind in ('e', 'u', 'c') or a.i = any (x_i)));
-  v_ids := array(select n.i from unnest(v_need) n(i) join run_starts s on s.run_id = p_run[n.i]
-                   join open_ids o on o.namespace = s.namespace and o.id = s.id and o.run_id = s.run_id
-                    for no key update of o skip locked);
+  v_alone := unless_starting(array(select p_run[n.i] from unnest(v_need) n(i)));
   v_rows := array(select c.ctid from unnest(x_i, x_run) as x(i, run_id)
                     join children c on c.parent_run_id = p_run[x.i] and c.run_id = x.run_id
                    where p_ok[x.i] for no key update of c skip locked);
-  -- Those that are left, with a new snapshot.
   v_busy := array(
-    select n.i from unnest(v_need) n(i) join run_starts s on s.run_id = p_run[n.i]
-      join open_ids o on o.namespace = s.namespace and o.id = s.id and o.run_id = s.run_id where n.i <> all (v_ids)
+    select n.i from unnest(v_need) n(i) where p_run[n.i] <> all (v_alone)
     union all
     select x.i from unnest(x_i, x_run) as x(i, run_id) join children c on c.parent_run_id = p_run[x.i] and c.run_id = x.run_id
      where p_ok[x.i] and c.ctid <> all (v_rows));
@@ -236,7 +238,7 @@ begin
     select case when r.continued_as is null then t.run_id else
              (select x.run_id from run_starts s
                 join run_starts x on x.namespace = s.namespace and x.id = s.id and x.chain_id = s.chain_id
-               where s.run_id = t.run_id order by x.created_at desc limit 1) end
+               where s.run_id = t.run_id order by x.nth desc limit 1) end
       from (select k.i, run_of(p_run[k.i], p_namespace[k.i], p_id[k.i]) as run_id
               from generate_subscripts(p_run, 1) k(i)) t
       left join runs r on r.run_id = t.run_id order by t.i);
@@ -274,9 +276,6 @@ begin
   delete from debts d where d.run_id = p_run and d.kind = 'result';
   update runs r set owes = null
    where r.run_id = p_run and r.owes and (select 1 from debts d where d.run_id = p_run limit 1) is null;
-  update open_ids o set children_of = p_run from run_starts s
-   where s.run_id = p_run and o.namespace = s.namespace and o.id = s.id
-     and (select 1 from children c where c.parent_run_id = p_run limit 1) is not null;
   update children c set closed = false where c.ctid = any (array(
     select x.ctid from run_starts s join children x on x.parent_run_id = s.parent_run_id and x.run_id = s.chain_id
      where s.run_id = p_run and x.closed and x.policy <> 'abandon' for no key update of x skip locked));

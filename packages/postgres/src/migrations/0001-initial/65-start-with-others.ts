@@ -2,8 +2,9 @@ export const START_WITH_OTHERS = String.raw`
 -- The parts of a start that concern other runs: its parent, and the messages that come with it.
 
 -- Why runs may not start these children: not_allowed, parent_closed or parent_busy; null: they may. A parent stays open until
--- the caller commits: its entry in open_ids is locked, which an end deletes or hands over, and which no other commit of the
--- parent touches. The lock is shared, except for the first child: that start notes that there are children. Nothing waits.
+-- the caller commits: its row is locked. For the first child, nothing else may change the row, as this notes that there are children;
+-- after that, KEY SHARE is enough: an end of a run with children asks for a lock that excludes it, and no other commit does.
+-- Nothing waits.
 create function refuse_children(
   p_open int[], p_run uuid[], p_namespace text[], p_parent_namespace text[], p_parent uuid[], p_depth smallint[])
 returns text[] language plpgsql volatile set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
@@ -14,30 +15,25 @@ declare
                           where is_allowed(p_namespace[k.i], p_parent_namespace[k.i]));
 begin
   v_locked := array(
-    select o.run_id from unnest(v_some) p(run_id) join run_starts s on s.run_id = p.run_id
-      join open_ids o on o.namespace = s.namespace and o.id = s.id and o.run_id = s.run_id
-     where o.children_of = o.run_id for share of o skip locked);
+    select r.run_id from unnest(v_some) p(run_id) join runs r on r.run_id = p.run_id
+     where r.has_children and r.ended_at is null for key share of r skip locked);
   v_first := array(
-    select o.run_id from unnest(v_some) p(run_id) join run_starts s on s.run_id = p.run_id
-      join open_ids o on o.namespace = s.namespace and o.id = s.id and o.run_id = s.run_id
-     where o.children_of is distinct from o.run_id for no key update of o skip locked);
+    select r.run_id from unnest(v_some) p(run_id) join runs r on r.run_id = p.run_id
+     where r.has_children is null and r.ended_at is null for no key update of r skip locked);
   if cardinality(v_first) > 0 then
-    update open_ids o set children_of = o.run_id from run_starts s
-     where s.run_id = any (v_first) and o.namespace = s.namespace and o.id = s.id;
+    update runs r set has_children = true where r.run_id = any (v_first);
     v_locked := v_locked || v_first;
   end if;
   return array(
     select case when p_depth[k.i] is null or v_part and k.i <> all (p_open) then null
                 when not is_allowed(p_namespace[k.i], p_parent_namespace[k.i]) then 'not_allowed'
-                when o.run_id is null or c.given_up then 'parent_closed'
-                when o.run_id <> all (v_locked) then 'parent_busy' end
+                when r.run_id is null or c.given_up then 'parent_closed'
+                when r.run_id <> all (v_locked) then 'parent_busy' end
       from generate_subscripts(p_run, 1) k(i)
-      -- "limit", here and there: if the namespace and the run were known to be the parent's, the planner might look for them in
-      -- open_ids_list, among all runs that are open.
-      left join lateral (select s.namespace, s.id from run_starts s where s.run_id = p_parent[k.i] limit 1) s
+      left join lateral (select s.namespace from run_starts s where s.run_id = p_parent[k.i] limit 1) s
              on s.namespace = p_parent_namespace[k.i]
-      left join lateral (select o.run_id from open_ids o where o.id = s.id and o.namespace = s.namespace limit 1) o
-             on o.run_id = p_parent[k.i]
+      left join lateral (select x.run_id from runs x where x.run_id = case when s.namespace is not null then p_parent[k.i] end
+                            and x.ended_at is null limit 1) r on true
       left join lateral (select c.given_up from children c
                           where c.parent_run_id = p_parent[k.i] and c.run_id = p_run[k.i] limit 1) c on true
      order by k.i);
@@ -52,13 +48,13 @@ set enable_mergejoin = off as $$
 begin
   o_locked := array(
     select r.run_id from (select distinct p_namespace[m.i] as namespace, p_id[m.i] as id from unnest(m_i) m(i) where m.i = any (p_open)) k
-      join open_ids o on o.namespace = k.namespace and o.id = k.id
-      join runs r on r.run_id = o.run_id for no key update of r skip locked);
+     cross join lateral (select s.run_id from run_starts s where s.namespace = k.namespace and s.id = k.id order by s.nth desc limit 1) last
+      join runs r on r.run_id = last.run_id where r.ended_at is null for no key update of r skip locked);
   o_known := array(
     select f.i from (select distinct on (m.i) m.i, m.message from unnest(m_i, m_message) with ordinality as m(i, message, n)
                       where m.i = any (p_open) order by m.i, m.n) f
      cross join lateral (select s.chain_id, s.run_id from run_starts s where s.namespace = p_namespace[f.i] and s.id = p_id[f.i]
-                          order by s.created_at desc limit 1) last
+                          order by s.nth desc limit 1) last
      where (select 1 from inbox x where x.chain_id = last.chain_id and x.message_id = f.message limit 1) is not null
        and (select 1 from runs r
               join inbox x on x.chain_id = last.chain_id and x.message_id = f.message and x.run_id = r.run_id

@@ -10,7 +10,7 @@ create function newest_of_chain(p_first uuid, p_namespace text) returns uuid lan
 create function run_of(p_run uuid, p_namespace text, p_id text) returns uuid language sql stable as $$
   select case when p_run is not null then
       coalesce((select s.run_id from run_starts s where s.run_id = p_run and s.namespace = p_namespace), newest_of_chain(p_run, p_namespace))
-    else (select s.run_id from run_starts s where s.namespace = p_namespace and s.id = p_id order by s.created_at desc limit 1) end $$;
+    else (select s.run_id from run_starts s where s.namespace = p_namespace and s.id = p_id order by s.nth desc limit 1) end $$;
 
 -- Puts messages into inboxes. The row lock on the run orders deliveries: its state is read under the lock, and duplicates are
 -- searched for after taking it, with a new snapshot. Nothing waits: a run that another transaction has locked, or that has just
@@ -54,7 +54,7 @@ begin
   v_target := array(
     select case when p_run[k.i] is not null then p_run[k.i] else
              (select s.run_id from run_starts s where s.namespace = p_namespace[k.i] and s.id = p_id[k.i]
-               order by s.created_at desc limit 1) end
+               order by s.nth desc limit 1) end
       from generate_subscripts(p_message, 1) k(i) order by k.i);
   for v_round in 1..2 loop
     -- Each run is locked once for all of its messages: they are delivered in order, or all are busy.
@@ -77,7 +77,7 @@ begin
     v_target := array(
       select case when is_result(p_kind[t.i]) then t.run_id else coalesce((select x.run_id from run_starts s
                          join run_starts x on x.namespace = s.namespace and x.id = s.id and x.chain_id = s.chain_id
-                        where s.run_id = t.run_id order by x.created_at desc limit 1),
+                        where s.run_id = t.run_id order by x.nth desc limit 1),
                        newest_of_chain(t.run_id, p_namespace[t.i]), t.run_id) end
         from unnest(v_target) with ordinality as t(run_id, i) order by t.i);
   end loop;

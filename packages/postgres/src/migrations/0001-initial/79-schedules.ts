@@ -28,7 +28,7 @@ create function is_open_id(p_namespace text, p_id text) returns boolean language
 declare v_open boolean;
 begin
   select r.ended_at is null into v_open from run_starts s join runs r using (run_id)
-   where s.namespace = p_namespace and s.id = p_id order by s.created_at desc limit 1;
+   where s.namespace = p_namespace and s.id = p_id order by s.nth desc limit 1;
   return coalesce(v_open, false);
 end $$;
 
@@ -38,7 +38,7 @@ select k.namespace, k.id, k.revision, k.created_at, k.next_at, k.waits, k.failur
        o.run_id as open_run_id, o.status as open_status, o.error as open_error
   from schedules k
   left join lateral (select r.run_id, r.status, r.error from run_starts s join runs r using (run_id)
-                      where s.namespace = k.namespace and s.id = k.open_id order by s.created_at desc limit 1) o on true;
+                      where s.namespace = k.namespace and s.id = k.open_id order by s.nth desc limit 1) o on true;
 
 -- Changes of schedules, each with its starts. One that has moved, that is locked, or that would start a run whose id another run
 -- has, is left out with its starts. The row lock is taken before the runs are looked at. What another transaction is about to create,
@@ -157,7 +157,7 @@ begin
       select o.run_id::text
         from (select s.namespace, s.id, s.open_id from schedules s where s.waits > 0 order by s.namespace, s.id limit p_limit - 1) k
        cross join lateral (select r.run_id, r.ended_at from run_starts s join runs r using (run_id)
-                            where s.namespace = k.namespace and s.id = k.open_id order by s.created_at desc limit 1) o
+                            where s.namespace = k.namespace and s.id = k.open_id order by s.nth desc limit 1) o
        where o.ended_at is null order by k.namespace, k.id);
   end if;
   return query select v_now, v_next, v_waiting, v_awaited, null::schedule_rows;

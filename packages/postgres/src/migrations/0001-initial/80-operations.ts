@@ -13,24 +13,19 @@ begin
   if cardinality(v_gates) > 0 and not close_gates(v_gates) then v_gates := '{}'; end if;
   v_locked := array(select r.run_id from runs r where r.run_id = any (v_target)
                        and (r.held_by is null or r.held_by = any (v_gates)) for no key update skip locked);
-  -- And the ids of open ones, which the start of a child may have locked.
-  v_ended := array(
-    select o.run_id from unnest(v_locked) k(run_id) join run_starts s on s.run_id = k.run_id
-      join open_ids o on o.namespace = s.namespace and o.id = s.id and o.run_id = s.run_id for no key update of o skip locked);
+  v_ended := unless_starting(v_locked);
   v_now := now_ms();
   with old as materialized (
-    select r.run_id, r.held_by, r.awaited, s.namespace, s.id from runs r join run_starts s using (run_id)
+    select r.run_id, r.held_by, r.awaited, r.has_children, s.namespace from runs r join run_starts s using (run_id)
      where r.run_id = any (v_ended) and r.ended_at is null
   ), ended as (
     update runs r set status = 'terminated', epoch = r.epoch + 1, held_by = null, claim_id = null, alone = false,
         event_count = case when r.held_by is null then r.event_count else last_seq(r.run_no, r.event_count) end,
         available_at = null, waiting_for = null, ended_at = end_time(r, v_now), error = p_error from old where r.run_id = old.run_id
-  ), freed as (
-    delete from open_ids o using old where o.namespace = old.namespace and o.id = old.id returning o.run_id, o.children_of
   )
   select array_agg(old.run_id), hint_lines('e', array_agg(old.namespace), array_agg(old.run_id))
          || hint_lines('t', array_agg(old.held_by::text), array_agg(old.run_id)), array_agg(old.run_id) filter (where old.awaited),
-         (select array_agg(f.run_id) from freed f where f.children_of = f.run_id)
+         array_agg(old.run_id) filter (where old.has_children)
     into v_ended, v_lines, v_awaited, v_parents from old;
   if v_awaited is not null or v_parents is not null then v_lines := v_lines || owe_ends(v_awaited, v_parents, v_now); end if;
   v_lines := v_lines || drop_tasks(v_ended);
@@ -43,7 +38,7 @@ begin
     select 0, 'hints', null::uuid, null::run_status, send_hints(v_lines, p_notify), null::boolean;
 end $$;
 
--- Reopens a failed run, if it is the newest of its id. The primary key of open_ids decides the race with a start.
+-- Reopens a failed run, if it is the newest of its id. A start that saw it closed has its row locked.
 create function reopen_run(
   p_run uuid, p_namespace text, p_id text, p_event_count int, p_type smallint, p_op text, p_payload bytea, p_meta bytea,
   p_notify boolean, out o_outcome text, out o_status run_status, out o_hints text)
@@ -62,13 +57,7 @@ begin
   o_status := r.status;
   if r.ended_at is null and r.event_count > p_event_count then o_outcome := 'reopened'; return; end if;
   if r.status <> 'failed' or r.event_count <> p_event_count then o_outcome := 'not_failed'; return; end if;
-  insert into open_ids (namespace, id, created_at, run_id) values (r.namespace, r.id, r.created_at, v_run)
-  on conflict do nothing;
-  if not found or run_of(null, r.namespace, r.id) <> v_run then
-    delete from open_ids o where o.namespace = r.namespace and o.id = r.id and o.run_id = v_run;
-    o_outcome := 'superseded';
-    return;
-  end if;
+  if run_of(null, r.namespace, r.id) <> v_run then o_outcome := 'superseded'; return; end if;
   v_now := now_ms();
   -- The row of a run that is open has no event.
   insert into events (run_no, seq, type, op, at, payload, meta)

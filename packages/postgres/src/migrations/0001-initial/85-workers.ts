@@ -207,20 +207,16 @@ begin
   -- Runs past their deadline that never began, and so have no tasks. One that has may have something to clean up, so it waits for a worker.
   -- One that is paused reaches its deadline when it is resumed.
   with late as materialized (
-    select r.run_id, r.awaited from runs r join run_starts s on s.run_id = r.run_id
-      join open_ids o on o.namespace = s.namespace and o.id = s.id and o.run_id = s.run_id
+    select r.run_id, r.awaited, r.has_children from runs r
      where r.deadline_at is not null and r.ended_at is null and r.deadline_at <= o_now - p_grace
-       and r.started_at is null and r.status <> 'parked' order by r.deadline_at limit p_limit for no key update of r, o skip locked
+       and r.started_at is null and r.status <> 'parked' order by r.deadline_at limit p_limit for update of r skip locked
   ), ended as (
     update runs r set status = 'timed_out', epoch = r.epoch + 1, available_at = null, waiting_for = null,
         ended_at = case when r.event_count = 0 then greatest(o_now, r.created_at) else end_time(r, o_now) end,
         error = p_timeout_error from late where r.run_id = late.run_id
-  ), freed as (
-    delete from open_ids o using late join run_starts s using (run_id) where o.namespace = s.namespace and o.id = s.id
-    returning o.run_id, o.children_of
   )
   select count(*)::int, v_lines || hint_lines('e', array_agg(s.namespace), array_agg(s.run_id)),
-         array_agg(s.run_id) filter (where late.awaited), (select array_agg(f.run_id) from freed f where f.children_of = f.run_id)
+         array_agg(s.run_id) filter (where late.awaited), array_agg(s.run_id) filter (where late.has_children)
     into o_timed_out, v_lines, v_awaited, v_parents from late join run_starts s using (run_id);
   -- 5 s: DEBT_OVERDUE_MS.
   o_owes := coalesce((select d.at from debts d order by d.debt_no limit 1) + 5000 <= o_now, false);

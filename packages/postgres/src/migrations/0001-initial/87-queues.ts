@@ -27,8 +27,13 @@ begin
         update lanes n set limited_id = v_id where n.namespace = p_namespace and n.queue = p_queue;
         with begun as (
           update runs r set awaited = true
-            from open_ids o join lanes n on n.namespace = o.namespace and n.queue = p_queue
-           where o.namespace = p_namespace and r.run_id = o.run_id and r.lane_id = n.lane_id and r.started_at is not null
+           where r.started_at is not null and r.ended_at is null and r.run_id = any (array(
+             select x.run_id from lanes n join runs x on x.lane_id = n.lane_id and x.held_by is null and x.ended_at is null
+              where n.namespace = p_namespace and n.queue = p_queue
+              union all
+             select x.run_id from runs x
+              where x.held_by is not null and x.lane_id = any (array(
+                select n.lane_id from lanes n where n.namespace = p_namespace and n.queue = p_queue))))
           returning r.run_id)
         insert into places (run_id, seq, limited_id, key, since)
         select b.run_id, 0, v_id, coalesce(s.key, ''), v_now from begun b join run_starts s on s.run_id = b.run_id;

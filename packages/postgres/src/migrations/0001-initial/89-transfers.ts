@@ -94,13 +94,13 @@ begin
               where c.parent_run_id = p_run and not c.given_up and (r.ended_at is null or r.owes)) then return 'children'; end if;
   if s.parent_id is not null and exists (
       select 1 from (select x.run_id from run_starts x where x.namespace = s.parent_namespace and x.id = s.parent_id
-                      order by x.created_at desc limit 1) n
+                      order by x.nth desc limit 1) n
         join runs r on r.run_id = n.run_id
        where r.ended_at is null or r.owes and r.status <> 'moved') then return 'parent'; end if;
   return null;
 end $$;
 
--- Nothing here waits: if another transaction has locked the run, its id or one of its tasks, it is busy.
+-- Nothing here waits: if another transaction has locked the run or one of its tasks, it is busy.
 create function depart_run(
   p_namespace text, p_run uuid, p_epoch int, p_commit int, p_delivered int, p_departure uuid, p_target text, p_to text, p_error bytea, p_notify boolean,
   out o_outcome text, out o_tie text, out o_rest text, out o_at bigint, out o_hints text)
@@ -125,8 +125,7 @@ begin
   if r.held_by is not null then o_outcome := 'held'; return; end if;
   if (r.epoch, r.commit_no, r.delivered) <> (p_epoch, p_commit, p_delivered) then o_outcome := 'changed'; return; end if;
   select count(*) into v_tasks from (select 1 from tasks t where t.run_id = p_run for update skip locked) k;
-  perform 1 from open_ids o where o.namespace = r.namespace and o.id = r.id and o.run_id = p_run for update skip locked;
-  if not found or v_tasks < (select count(*) from tasks t where t.run_id = p_run) then o_outcome := 'busy'; return; end if;
+  if unless_starting(array[p_run]) = '{}' or v_tasks < (select count(*) from tasks t where t.run_id = p_run) then o_outcome := 'busy'; return; end if;
   if exists (select 1 from tasks t where t.run_id = p_run and t.held_by is not null) then o_outcome := 'held'; return; end if;
   o_tie := tie_of(p_run);
   if o_tie is not null then o_outcome := 'tied'; return; end if;
@@ -134,7 +133,6 @@ begin
   o_rest := rest_of(p_run, o_at);
   with gone as (delete from tasks t where t.run_id = p_run returning t.run_id, t.seq, t.standing)
   select array_agg(g.run_id), array_agg(g.seq) into v_run, v_seq from gone g where g.standing > 0;
-  delete from open_ids o where o.namespace = r.namespace and o.id = r.id;
   update runs x set status = 'moved', epoch = x.epoch + 1, claim_id = null, alone = false, available_at = null, waiting_for = null,
       ended_at = end_time(x, o_at), error = p_error, compensation = null, owes = true where x.run_id = p_run;
   insert into departures (run_id, epoch, at, namespace, departure, target, shown, rest)
@@ -160,14 +158,14 @@ begin
   v_same := found;
   if p_closed then
     if v_same then return 'exists'; end if;
-    select s.created_at into other from run_starts s where s.namespace = p_namespace and s.id = p_id order by s.created_at limit 1;
+    select s.created_at into other from run_starts s where s.namespace = p_namespace and s.id = p_id order by s.nth limit 1;
     return case when found and other.created_at <= p_created_at then 'id_taken' else 'arrive' end;
   end if;
   select a.epoch, a.refused into noted from arrivals a where a.run_id = p_run;
   if found and noted.epoch >= p_epoch then return coalesce(noted.refused, 'arrived'); end if;
   if v_same and not (same.status = 'moved' and same.namespace = p_namespace and same.epoch < p_epoch) then return 'exists'; end if;
   select s.created_at, r.ended_at into other from run_starts s join runs r using (run_id)
-   where s.namespace = p_namespace and s.id = p_id and s.run_id <> p_run order by s.created_at desc limit 1;
+   where s.namespace = p_namespace and s.id = p_id and s.run_id <> p_run order by s.nth desc limit 1;
   if found and (other.ended_at is null or other.created_at >= p_created_at) then return 'id_taken'; end if;
   return case when v_same then 'replace' else 'arrive' end;
 end $$;
@@ -180,7 +178,7 @@ create function arrive_run(
   p_notify boolean, out o_outcome text, out o_hints text)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
-declare w record; z record; v_lane int; v_no bigint; v_judged text; v_lanes int[]; v_available bigint[]; v_lines text[]; v_now bigint;
+declare w record; z record; v_lane int; v_nth int; v_no bigint; v_judged text; v_lanes int[]; v_available bigint[]; v_lines text[]; v_now bigint;
 begin
   select * into w from json_to_record(p_row::json) as x(
     namespace text, "runId" uuid, id text, "firstRunId" uuid, workflow text, version text, queue text, priority int, seed text,
@@ -198,8 +196,19 @@ begin
       raise exception 'the run % is locked', w."runId" using errcode = '55P03';
     end if;
   end if;
-  if v_judged in ('arrive', 'replace') and not p_closed then
-    insert into open_ids (namespace, id, created_at, run_id) values (w.namespace, w.id, w."createdAt", w."runId") on conflict do nothing;
+  if v_judged in ('arrive', 'replace') then
+    select l.o_lanes[1] into v_lane
+      from lanes_of(array[w.namespace], array[w.queue], array[w.workflow], array[w.version], array[w.priority]) l;
+    -- A closed one comes before those that its id has, an open one after them.
+    select case when p_closed then min(s.nth) - 1 else max(s.nth) + 1 end into v_nth
+      from run_starts s where s.namespace = w.namespace and s.id = w.id;
+    insert into run_starts (run_id, chain_id, continued_from, created_at, lane_id, nth, namespace, id, timeout_ms, seed, input, parent_namespace,
+                            parent_run_id, parent_id, parent_op, root_run_id, root_id, depth, forked_from, forked_from_id, key)
+    values (w."runId", w."firstRunId", w."continuedFrom", w."createdAt", v_lane, coalesce(v_nth, 0), w.namespace, w.id, w."timeoutMs",
+            nullif(w.seed, w."runId"::text), p_input, w.lineage #>> '{parent,namespace}', (w.lineage #>> '{parent,runId}')::uuid, w.lineage #>> '{parent,id}', w.lineage ->> 'op',
+            (w.lineage #>> '{root,runId}')::uuid, w.lineage #>> '{root,id}', (w.lineage ->> 'depth')::smallint,
+            (w."forkedFrom" ->> 'runId')::uuid, w."forkedFrom" ->> 'id', w.key)
+    on conflict (namespace, id, nth) do nothing;
     if not found then v_judged := 'id_taken'; end if;
   end if;
   if not p_closed then
@@ -209,8 +218,6 @@ begin
   end if;
   if v_judged not in ('arrive', 'replace') then o_outcome := v_judged; return; end if;
   v_now := now_ms();
-  select l.o_lanes[1] into v_lane
-    from lanes_of(array[w.namespace], array[w.queue], array[w.workflow], array[w.version], array[w.priority]) l;
   select x."parkedBy", x."knownIds", x.updates, x.tasks into z
     from json_to_record(p_rest::json) as x("parkedBy" text, "knownIds" json, updates json, tasks json);
   insert into runs (run_id, available_at, created_at, started_at, ended_at, deadline_at, lane_id, epoch, commit_no, event_count, delivered,
@@ -220,12 +227,6 @@ begin
           nullif(w."waitingFor", '{}'), w."continuedAs", w.compensation, p_output, p_error, case when not p_closed then z."parkedBy" end,
           case when not p_closed and w.lineage ->> 'op' is not null then true end)
   returning run_no into v_no;
-  insert into run_starts (run_id, chain_id, continued_from, created_at, lane_id, namespace, id, timeout_ms, seed, input, parent_namespace,
-                          parent_run_id, parent_id, parent_op, root_run_id, root_id, depth, forked_from, forked_from_id, key)
-  values (w."runId", w."firstRunId", w."continuedFrom", w."createdAt", v_lane, w.namespace, w.id, w."timeoutMs", w.seed, p_input,
-          w.lineage #>> '{parent,namespace}', (w.lineage #>> '{parent,runId}')::uuid, w.lineage #>> '{parent,id}', w.lineage ->> 'op',
-          (w.lineage #>> '{root,runId}')::uuid, w.lineage #>> '{root,id}', (w.lineage ->> 'depth')::smallint,
-          (w."forkedFrom" ->> 'runId')::uuid, w."forkedFrom" ->> 'id', w.key);
   if w.attributes is not null then insert into run_attributes (run_id, attributes) values (w."runId", w.attributes::jsonb); end if;
   if w."forkedFrom" is not null then
     insert into forks (origin_run_id, created_at, run_id, namespace, id)
