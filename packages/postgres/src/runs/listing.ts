@@ -168,7 +168,7 @@ class FilterQuery {
     const named = this.value(id);
     const conditions = [`s.id = ${named}`, this.#hasAttributes()];
     const before = (this.#filter as Partial<ListRunsParams>).before;
-    if (before && isUuid(before.runId)) {
+    if (before) {
       const run = `x.run_id = ${this.value(before.runId)}::uuid and x.id = ${named}`;
       conditions.push(`s.nth < coalesce((select x.nth from ${this.#schema}.run_starts x where ${run}), 2147483647)`);
     }
