@@ -149,6 +149,14 @@ begin
   if found then update runs r set owes = null where r.run_id = p_run; end if;
 end $$;
 
+-- The run whose number in its id decides that of one that arrives must not be deleted, or reopened where it comes before that one: its row is
+-- locked, as start_runs does. Nothing waits: a call that fails is repeated.
+create function keep_neighbor(p_run uuid, p_closed boolean default false) returns void language plpgsql volatile set enable_seqscan = off as $$
+begin
+  perform 1 from runs r where r.run_id = p_run and (not p_closed or r.ended_at is not null) for share nowait;
+  if not found then raise exception 'the run % has changed', p_run using errcode = '55P03'; end if;
+end $$;
+
 -- judgeArrival (model/decisions/arrival.ts). 'taken' of p_row: the fields of a RunRow.
 create function judge_arrival(p_run uuid, p_namespace text, p_id text, p_closed boolean, p_epoch int, p_created_at bigint) returns text
 language plpgsql volatile set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -158,15 +166,18 @@ begin
   v_same := found;
   if p_closed then
     if v_same then return 'exists'; end if;
-    select s.created_at into other from run_starts s where s.namespace = p_namespace and s.id = p_id order by s.nth limit 1;
-    return case when found and other.created_at <= p_created_at then 'id_taken' else 'arrive' end;
+    select s.created_at, s.run_id into other from run_starts s where s.namespace = p_namespace and s.id = p_id order by s.nth limit 1;
+    if found and other.created_at <= p_created_at then return 'id_taken'; end if;
+    if found then perform keep_neighbor(other.run_id); end if;
+    return 'arrive';
   end if;
   select a.epoch, a.refused into noted from arrivals a where a.run_id = p_run;
   if found and noted.epoch >= p_epoch then return coalesce(noted.refused, 'arrived'); end if;
   if v_same and not (same.status = 'moved' and same.namespace = p_namespace and same.epoch < p_epoch) then return 'exists'; end if;
-  select s.created_at, r.ended_at into other from run_starts s join runs r using (run_id)
+  select s.created_at, s.run_id, r.ended_at into other from run_starts s join runs r using (run_id)
    where s.namespace = p_namespace and s.id = p_id and s.run_id <> p_run order by s.nth desc limit 1;
   if found and (other.ended_at is null or other.created_at >= p_created_at) then return 'id_taken'; end if;
+  if found then perform keep_neighbor(other.run_id, true); end if;
   return case when v_same then 'replace' else 'arrive' end;
 end $$;
 
