@@ -173,7 +173,7 @@ class FilterQuery {
       conditions.push(`s.nth < coalesce((select x.nth from ${this.#schema}.run_starts x where ${run}), 2147483647)`);
     }
     const order = limit === null ? "" : ` order by s.nth desc limit ${limit}`;
-    return `(${this.#from("i", "run_starts s", "s", conditions)}${order})`;
+    return `select x.* from (${this.#from("i", "run_starts s", "s", conditions)}${order}) x`;
   }
 
   /** The children of a run and their continuations: a page of them, unless more must be read to find those that match. */
