@@ -4,9 +4,10 @@ create function children_to_close(p_parent uuid, p_all boolean) returns table (n
 language sql stable as $$
   select c.namespace, c.run_id, c.policy, k.run_id from children c
    cross join lateral (
-     select s.run_id, s.chain_id from run_starts s where s.namespace = c.namespace and s.id = c.id order by s.nth desc limit 1) k
-   where (k.run_id = c.run_id or k.chain_id = c.run_id)
-     and (select r.ended_at is null from runs r where r.run_id = k.run_id) and c.parent_run_id = p_parent and not c.closed and (p_all or c.given_up) $$;
+     select n.run_id
+       from (select s.run_id, s.chain_id from run_starts s where s.namespace = c.namespace and s.id = c.id order by s.nth desc limit 1) n
+      where c.run_id in (n.run_id, n.chain_id) and (select r.ended_at is null from runs r where r.run_id = n.run_id) limit 1) k
+   where c.parent_run_id = p_parent and not c.closed and (p_all or c.given_up) $$;
 
 -- Updates from ops of other runs that were answered or, if the run is closed, never will be. What it has handed on belongs to its
 -- successor.

@@ -181,7 +181,8 @@ begin
                case when f.hold then p_hold_by end, case when f.hold then p_claim end,
                case when not f.hold then f.available_at end, case when f.hold then greatest(v_now, f.created_at) end,
                case when p_parent_op[f.i] is not null then true end
-          from fresh f
+          -- run_no follows the order of the call.
+          from fresh f order by f.i
       )
       select array_agg(f.i order by f.i), array_agg(f.created_at order by f.i), array_agg(f.available_at order by f.i),
              array_agg(f.hold order by f.i) into v_made, v_created, v_available, v_held
