@@ -156,8 +156,8 @@ async function grow(): Promise<void> {
   await database.sql(`insert into ${name("run_starts")} (run_id, chain_id, created_at, lane_id, nth, namespace, id, seed, input,
       parent_namespace, parent_run_id, parent_id, parent_op, root_run_id, root_id, depth)
     select run_id, run_id, i, lane_id, 0, 'default', 'other ' || i, 's', '{}', 'default', '${parent}', 'p', 'op', '${parent}', 'p', 1 from sample`);
-  await database.sql(`insert into ${name("runs")} (run_id, lane_id, epoch, status, created_at, ended_at, awaited, owes)
-    select run_id, lane_id, 1, 'failed', i, i, true, true from sample`);
+  await database.sql(`insert into ${name("runs")} (run_id, lane_id, epoch, status, created_at, awaited, owes)
+    select run_id, lane_id, 1, 'waiting', i, true, true from sample`);
   await database.sql(`insert into ${name("inbox")} (run_id, chain_id, at, number, kind, name, message_id, payload)
     select run_id, case when i % 2 = 0 then run_id end, 1, 1, 'update', 'go', 'other ' || i, '' from sample`);
   await database.sql(`insert into ${name("children")} (parent_run_id, run_id, created_at, namespace, id, policy, closed)

@@ -3,10 +3,17 @@ export const DEBTS = String.raw`
 create function children_to_close(p_parent uuid, p_all boolean) returns table (namespace text, run_id uuid, policy text, open_run_id uuid)
 language sql stable as $$
   select c.namespace, c.run_id, c.policy, k.run_id from children c
+    left join lateral (select r.run_id, r.ended_at, r.continued_as from runs r where r.run_id = c.run_id limit 1) f on true
+   -- Only if it has continued, or is gone, is the last run of its chain looked up: the newest of the id, if it is of that chain.
    cross join lateral (
-     select n.run_id
-       from (select s.run_id, s.chain_id from run_starts s where s.namespace = c.namespace and s.id = c.id order by s.nth desc limit 1) n
-      where c.run_id in (n.run_id, n.chain_id) and (select r.ended_at is null from runs r where r.run_id = n.run_id) limit 1) k
+     select o.run_id
+       from (select case when f.run_id is not null and f.ended_at is null then f.run_id
+                         when f.run_id is null or f.continued_as is not null then (
+                           select n.run_id from (select s.run_id, s.chain_id from run_starts s
+                                                  where s.namespace = c.namespace and s.id = c.id order by s.nth desc limit 1) n
+                            where n.chain_id = c.run_id and (select r.ended_at is null from runs r where r.run_id = n.run_id)) end
+             as run_id offset 0) o
+      where o.run_id is not null limit 1) k
    where c.parent_run_id = p_parent and not c.closed and (p_all or c.given_up) $$;
 
 -- Updates from ops of other runs that were answered or, if the run is closed, never will be. What it has handed on belongs to its
