@@ -35,17 +35,7 @@ beforeAll(async () => {
   await register(store, worker);
   await store.close();
   for (const [name, value] of Object.entries(PLANNER_SETTINGS)) await database.sql(`set ${name} = ${value}`);
-  const tables = [
-    "runs",
-    "run_starts",
-    "events",
-    "inbox",
-    "children",
-    "debts",
-    "watches",
-    "replies",
-    "asks",
-  ];
+  const tables = ["runs", "run_starts", "events", "inbox", "children", "debts", "watches", "replies", "asks"];
   for (const table of tables)
     await database.sql(`alter table ${database.name(table)} set (autovacuum_enabled = false)`);
 });

@@ -19,16 +19,7 @@ export function serverUrl(change: (url: URL) => void = () => {}): string {
 
 let count = 0;
 
-const RUN_TABLES = [
-  "runs",
-  "run_starts",
-  "run_attributes",
-  "events",
-  "segments",
-  "inbox",
-  "lanes",
-  "versions",
-];
+const RUN_TABLES = ["runs", "run_starts", "run_attributes", "events", "segments", "inbox", "lanes", "versions"];
 const OTHER_TABLES = [
   "tasks",
   "task_lanes",
