@@ -259,24 +259,24 @@ class FilterQuery {
         where ${all(conditions)} order by r.created_at desc, r.run_id desc ${limit === null ? "" : `limit ${limit}`}) x`;
   }
 
-  /**
-   * The newest open ones of each lane that nobody holds, merged, and all that are held: of those there are no more than workers work on
-   * at once. Within a namespace that has no lane, nothing is read.
-   */
+  /** The newest open ones of each lane that nobody holds, and of each worker that may hold some, merged. */
   #byOpenStatus(statuses: readonly RunStatus[], limit: string | null): string {
     this.#shape.push("o");
     const namespace = this.value(this.#filter.namespace);
     const wanted = `r.status = any (${this.value([...statuses])}::text[]::${this.#schema}.run_status[])`;
     const conditions = [wanted, ...this.#stateConditions(), ...this.#times("r")];
-    const lanes = [`l.namespace = ${namespace}`, ...this.#laneConditions()];
+    const lanes = this.#laneConditions();
     const order = limit === null ? "" : `order by r.created_at desc, r.run_id desc limit ${limit}`;
-    return `select x.* from ${this.#schema}.lanes l cross join lateral (select r.run_id, r.created_at from ${this.#schema}.runs r
-         where ${all(["r.lane_id = l.lane_id", "r.held_by is null and r.ended_at is null", ...conditions])} ${order}) x
-       where ${all(lanes)}
+    const newest = (of: string, which: readonly string[]) =>
+      `cross join lateral (select r.run_id, r.created_at from ${this.#schema}.runs r ${of}
+         where ${all([...which, ...conditions])} ${order}) x`;
+    const laneOfRun = lanes.length === 0 ? "" : `join ${this.#schema}.lanes l on l.lane_id = r.lane_id`;
+    const free = newest("", ["r.lane_id = l.lane_id", "r.held_by is null and r.ended_at is null"]);
+    // A worker holds runs of its own namespace only.
+    return `select x.* from ${this.#schema}.lanes l ${free} where ${all([`l.namespace = ${namespace}`, ...lanes])}
       union all
-      select r.run_id, r.created_at from ${this.#schema}.runs r join ${this.#schema}.lanes l on l.lane_id = r.lane_id
-       where (select 1 from ${this.#schema}.lanes n where n.namespace = ${namespace} limit 1) is not null
-         and ${all(["r.held_by is not null", ...conditions, ...lanes])}`;
+      select x.* from ${this.#schema}.workers w ${newest(laneOfRun, ["r.held_by = w.worker_id", ...lanes])}
+       where not w.emptied and w.namespace = ${namespace}`;
   }
 
   /** Those of each lane and status that ended in the wanted time. */

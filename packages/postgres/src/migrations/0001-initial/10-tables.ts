@@ -93,10 +93,11 @@ create table runs (
 ) with (fillfactor = 45, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000,
         autovacuum_analyze_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
 create index runs_due on runs (lane_id, suspect, available_at) where available_at is not null;
-create index runs_held on runs (held_by) where held_by is not null;
+-- In the order of lists, which walk the newest of each worker: before them are the entries of runs that are no longer held.
+create index runs_held on runs (held_by, created_at) where held_by is not null;
 create index runs_deadline on runs (deadline_at) where deadline_at is not null and ended_at is null;
 create index runs_parked on runs (lane_id, parked_by) where parked_by is not null and ended_at is null;
--- Lists of open runs; those that are held are few, and in runs_held.
+-- Lists of open runs; those that are held are in runs_held.
 create index runs_open on runs (lane_id, created_at) where held_by is null and ended_at is null;
 create index runs_odd on runs (status, created_at) where status in
   ('parked', 'compensating', 'failed', 'canceled', 'terminated', 'timed_out', 'moved');
