@@ -141,7 +141,8 @@ returns table (debt_no bigint, kind text, namespace text, run_id uuid, id text, 
   status run_status, output bytea, error bytea, compensation text, event_count int, parent json, watchers json, children json, replies json)
 language plpgsql stable security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan
-set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off as $$
+-- Without sorts, children are read in the order of their page.
+set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set enable_sort = off as $$
 #variable_conflict use_column
 declare v_no bigint[]; v_run uuid[]; v_kind text[];
 begin
