@@ -12,6 +12,7 @@ const CTRL_C = "\u0003";
 const SHOW_CURSOR = "\u001b[?25h";
 const CLEAR_LINE = "\r\u001b[K";
 const root = fileURLToPath(new URL("../../..", import.meta.url));
+const STORES = ["SQLite", "PostgreSQL"] as const;
 const onLinux = process.platform === "linux";
 const children: ChildCommand[] = [];
 
@@ -84,11 +85,16 @@ describe.skipIf(!onLinux).each(KINDS)("on %s", { timeout: 60_000 }, (kind) => {
     expect(child.out).toContain("terminated");
   });
 
-  test("a worker drains at Ctrl-C, and its exit code is 0", async () => {
-    const child = onTerminal(["--url", store.url, "worker", sampleCode]);
-    await child.wrote("Ctrl-C drains and stops.");
-    expect(await interrupt(child)).toBe(0);
-    expect(child.out).toContain("Stopped; its runs are free for other workers");
+  test("a worker drains at Ctrl-C, and its exit code is 0, in a pipe as well", async () => {
+    const argv = ["--url", store.url, "worker", sampleCode];
+    const child = onTerminal(argv);
+    const piped = new ChildCommand(argv);
+    children.push(piped);
+    await Promise.all([child, piped].map((one) => one.wrote("Ctrl-C drains and stops.")));
+    piped.process.kill("SIGINT");
+    expect(await Promise.all([interrupt(child), piped.ended])).toEqual([0, 0]);
+    for (const { out } of [child, piped]) expect(out).toContain("Stopped; its runs are free for other workers");
+    expect(piped.out).not.toContain("\u001b");
   });
 
   test("bulk work shows a bar that is gone at the end, and none in a pipe", async () => {
@@ -120,8 +126,8 @@ describe.skipIf(!onLinux).each(KINDS)("on %s", { timeout: 60_000 }, (kind) => {
 
 // skip: the pseudo-terminal is made by script of util-linux, which other systems do not have
 describe.skipIf(!onLinux)("server and dev", { timeout: 60_000 }, () => {
-  test("a server on a terminal does not wait for balancers at Ctrl-C, and ends with 0", async () => {
-    const { url, remove } = newStore("SQLite");
+  test.each(STORES)("a server on %s and a terminal does not wait for balancers at Ctrl-C, and ends with 0", async (kind) => {
+    const { url, remove } = newStore(kind);
     const child = onTerminal(["--url", url, "server", "--port", "0"]);
     await child.wrote("Holdfast listening on http://127.0.0.1:");
     expect(await interrupt(child)).toBe(0);
@@ -129,13 +135,15 @@ describe.skipIf(!onLinux)("server and dev", { timeout: 60_000 }, () => {
     await remove();
   });
 
-  test("dev drains at Ctrl-C, and its exit code is 0", async () => {
+  test.each(STORES)("dev on %s drains at Ctrl-C, and its exit code is 0", async (kind) => {
     const cwd = newProject(CODE);
-    const child = onTerminal(["dev", "app.ts", "--port", "0"], { cwd });
+    const { url, remove } = newStore(kind);
+    const child = onTerminal(["dev", "app.ts", "--port", "0", "--url", url], { cwd });
     await child.wrote("Ctrl-C drains and stops.");
     expect(await interrupt(child)).toBe(0);
     expect(child.out).toContain("✓ Stopped.");
     rmSync(cwd, { recursive: true });
+    await remove();
   });
 
   test("Ctrl-C ends dev while the code is loaded, however long that takes", async () => {
