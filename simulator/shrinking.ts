@@ -51,7 +51,7 @@ export async function shrink(
   configuration: Configuration,
   checker: string,
   onStep: (configuration: Configuration, tries: number) => void,
-  triesMax = 400,
+  triesMax: number,
 ): Promise<Shrunk> {
   let current = configuration;
   let tries = 0;
