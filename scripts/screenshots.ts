@@ -37,7 +37,8 @@ const PICTURES: readonly Picture[] = [
 const { program, missing } = findOrUnpackChromium();
 if (program === undefined) throw new Error(missing);
 const folder = mkdtempSync(path.join(tmpdir(), "holdfast-pictures-"));
-const demo = spawn(process.execPath, [path.join(ROOT, "packages/cli/bin/holdfast.js"), "dev", "--demo", "--port", "0"], {
+const cli = path.join(ROOT, "packages/cli/bin/holdfast.js");
+const demo = spawn(process.execPath, [cli, "dev", "--demo", "--port", "0"], {
   cwd: folder,
 });
 const gone = new Promise((resolve) => demo.once("exit", resolve));

@@ -124,8 +124,8 @@ async function linesFor(store: StoreUnderTest, kind: Kind, folder: string, other
   ];
 }
 
-describe.each(KINDS)("on %s", (kind) => {
-  describe.each(WAYS)("in %s", (way) => {
+describe.concurrent.each(KINDS)("on %s", (kind) => {
+  describe.sequential.each(WAYS)("in %s", (way) => {
     const folder = newFolder();
     const other = newStore("SQLite");
     let store: StoreUnderTest;
