@@ -57,7 +57,7 @@ tell({ event: "working" });
 async function load(): Promise<ExportedCode | undefined> {
   try {
     const loaded = await loadCode(io, files, (file) => imported.push(file));
-    const workflows = loaded.workflows.map(({ name }) => name);
+    const workflows = [...new Set(loaded.workflows.map(({ name }) => name))];
     tell({ event: "loaded", what: codeText(loaded), workflows, files: imported });
     return loaded;
   } catch (error) {
