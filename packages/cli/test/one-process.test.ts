@@ -28,5 +28,6 @@ test("one process executes runs, fires schedules, serves workers elsewhere, and 
   const shown = async (path: string): Promise<string> => (await fetch(`${server.dashboard}api/default/${path}`)).text();
   expect(await shown("runs")).toContain('"mail"');
   expect(await shown("schedules")).toContain('"often"');
-  expect(await shown("workers")).toMatch(/"here"[^]*"elsewhere"|"elsewhere"[^]*"here"/);
+  const workers = await shown("workers");
+  for (const name of ["here", "elsewhere"]) expect(workers).toContain(`"${name}"`);
 });

@@ -6,7 +6,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ChildCommand, type ChildOptions, runChild } from "./child-command.ts";
-import { KINDS, newFolder, newStore, StoreUnderTest, sampleCode } from "./command-under-test.ts";
+import { eventually, KINDS, newFolder, newStore, run, StoreUnderTest, sampleCode } from "./command-under-test.ts";
 
 const CTRL_C = "\u0003";
 const SHOW_CURSOR = "\u001b[?25h";
@@ -94,6 +94,7 @@ describe.skipIf(!onLinux).concurrent.each(KINDS)("on %s", { timeout: 60_000 }, (
     await Promise.all([child, piped].map((one) => one.wrote("Ctrl-C drains and stops.")));
     piped.process.kill("SIGINT");
     expect(await Promise.all([interrupt(child), piped.ended])).toEqual([0, 0]);
+    expect(child.out).toContain("Draining: running steps have 30s. A second signal stops at once.");
     for (const { out } of [child, piped]) expect(out).toContain("Stopped; its runs are free for other workers");
     expect(piped.out).not.toContain("\u001b");
   });
@@ -139,13 +140,26 @@ describe.skipIf(!onLinux)("server and dev", { timeout: 60_000 }, () => {
     },
   );
 
-  test.each(STORES)("dev on %s drains at Ctrl-C, and its exit code is 0", async (kind) => {
+  test("dev drains at Ctrl-C, and its exit code is 0", async () => {
     const cwd = newProject(CODE);
-    const { url, remove } = newStore(kind);
-    const child = onTerminal(["dev", "app.ts", "--port", "0", "--url", url], { cwd });
+    const child = onTerminal(["dev", "app.ts", "--port", "0"], { cwd });
     await child.wrote("Ctrl-C drains and stops.");
     expect(await interrupt(child)).toBe(0);
     expect(child.out).toContain("✓ Stopped.");
+    rmSync(cwd, { recursive: true });
+  });
+
+  test("dev --demo has a few hundred runs, and does not wait at Ctrl-C for its steps that take an hour", async () => {
+    const cwd = newProject(CODE);
+    const { url, remove } = newStore("PostgreSQL");
+    const child = onTerminal(["dev", "--demo", "--port", "0", "--url", url], { cwd });
+    await child.wrote("Ctrl-C drains and stops.");
+    const count = async (...status: string[]): Promise<number> =>
+      Number((await run(["--url", url, "workflow", "count", ...status])).out);
+    expect(await count()).toBeGreaterThan(200);
+    await eventually(() => count("--status", "failed")).toBeGreaterThan(0);
+    expect(await interrupt(child)).toBe(0);
+    expect(child.out).toContain("Draining: running steps have 1s.");
     rmSync(cwd, { recursive: true });
     await remove();
   });
