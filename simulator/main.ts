@@ -137,9 +137,9 @@ async function runShrinking(options: SimOptions): Promise<number> {
     if (!options.json) write(text);
   };
   tell(`seed ${options.from} breaks ${first.checker}; looking for a simpler configuration`);
-  const progress = ({ workload, workers }: Configuration, tries: number): void =>
-    tell(`  after ${tries} tries: ${workload.runs} runs, ${workers} workers`);
-  const shrunk = await shrink(configuration, first.checker, progress, options.tries);
+  const shrunk = await shrink(configuration, first.checker, ({ workload, workers }, tries) =>
+    tell(`  after ${tries} tries: ${workload.runs} runs, ${workers} workers`),
+  );
   const result = await runConfiguration(shrunk.configuration);
   if (options.json) {
     const { configuration: plain, tries } = shrunk;

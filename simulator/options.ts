@@ -8,8 +8,6 @@ export interface SimOptions {
   readonly step: number;
   readonly jobs: number;
   readonly shrink: boolean;
-  /** How many configurations shrinking tries at most. */
-  readonly tries: number;
   readonly json: boolean;
   readonly trace: boolean;
   /** Stop at the first seed that fails. */
@@ -28,7 +26,6 @@ export const USAGE = `npm run sim -- [options]
   --first           stop at the first failure
   --until CHECKER   stop at the first failure that this checker finds
   --shrink          with --seed: simplify the configuration while the failure stays
-  --tries N         with --shrink: at most so many configurations, 400 if not given
   --config FILE     use the configuration in this file (JSON, as --json prints it) instead of the one from the seed
   --trace           print everything that happened
   --json            one line of JSON per seed`;
@@ -45,7 +42,6 @@ export function readOptions(args: readonly string[]): SimOptions {
       jobs: { type: "string" },
       config: { type: "string" },
       shrink: { type: "boolean", default: false },
-      tries: { type: "string" },
       json: { type: "boolean", default: false },
       trace: { type: "boolean", default: false },
       first: { type: "boolean", default: false },
@@ -74,7 +70,6 @@ export function readOptions(args: readonly string[]): SimOptions {
     step,
     jobs: number(values.jobs, 1),
     shrink,
-    tries: number(values.tries, 400),
     json,
     trace,
     first: values.first,

@@ -51,7 +51,7 @@ export async function shrink(
   configuration: Configuration,
   checker: string,
   onStep: (configuration: Configuration, tries: number) => void,
-  triesMax: number,
+  triesMax = 400,
 ): Promise<Shrunk> {
   let current = configuration;
   let tries = 0;
