@@ -23,6 +23,10 @@ const PATIENCE_MS = 90_000;
 const KEYS = ["a", "b"];
 
 let program: WorkerBundle;
+let stage: Stage;
+let hf: Client;
+let effectsFile: string;
+let fleet: KilledFleet;
 
 interface Line {
   readonly at: number;
@@ -31,7 +35,7 @@ interface Line {
   readonly id: string;
 }
 
-function readLines(effectsFile: string): Line[] {
+function readLines(): Line[] {
   const lines = readFileSync(effectsFile, "utf8").trim().split("\n");
   return lines.map((line) => line.split(" ")).map(([at, key, what, id]) => ({ at: Number(at), key, what, id }) as Line);
 }
@@ -66,15 +70,10 @@ beforeAll(async () => {
 
 afterAll(() => program.remove());
 
-describe.concurrent.each([
+describe.each([
   ["SQLite", () => `file:${path.join(tmpdir(), "app.db")}`],
   ["PostgreSQL", () => process.env.HOLDFAST_TEST_POSTGRES_URL ?? ""],
 ])("on %s", (_name, url) => {
-  let stage: Stage;
-  let hf: Client;
-  let effectsFile: string;
-  let fleet: KilledFleet;
-
   beforeEach(async () => {
     if (url() === "") throw new Error("HOLDFAST_TEST_POSTGRES_URL is not set; run the tests with npm test");
     stage = await openStage(url());
@@ -102,7 +101,7 @@ describe.concurrent.each([
       const done = Promise.all(runs.map((run) => run.result()));
       await fleet.killAtRandom(done);
       expect(new Set(await done)).toEqual(new Set(["done"]));
-      const lines = readLines(effectsFile);
+      const lines = readLines();
       expect(Math.max(...inside(lines))).toBeLessThanOrEqual(LIMIT_OF_ALL);
       expect(Math.max(...inside(lines))).toBeGreaterThanOrEqual(LIMIT_OF_ALL * 0.8);
       // An average over time says how busy the machine is as well: only where it is asked for.

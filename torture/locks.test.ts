@@ -22,6 +22,10 @@ const ROOMS = [
 ] as const;
 
 let program: WorkerBundle;
+let stage: Stage;
+let hf: Client;
+let effectsFile: string;
+let fleet: KilledFleet;
 
 interface Line {
   readonly room: string;
@@ -30,7 +34,7 @@ interface Line {
   readonly fence: number;
 }
 
-function readLines(effectsFile: string, room: string): Line[] {
+function readLines(room: string): Line[] {
   const lines = readFileSync(effectsFile, "utf8").trim().split("\n");
   return lines
     .map((line) => line.split(" "))
@@ -63,15 +67,10 @@ beforeAll(async () => {
 
 afterAll(() => program.remove());
 
-describe.concurrent.each([
+describe.each([
   ["SQLite", () => `file:${path.join(tmpdir(), "app.db")}`],
   ["PostgreSQL", () => process.env.HOLDFAST_TEST_POSTGRES_URL ?? ""],
 ])("on %s", (_name, url) => {
-  let stage: Stage;
-  let hf: Client;
-  let effectsFile: string;
-  let fleet: KilledFleet;
-
   beforeEach(async () => {
     if (url() === "") throw new Error("HOLDFAST_TEST_POSTGRES_URL is not set; run the tests with npm test");
     stage = await openStage(url());
@@ -99,7 +98,7 @@ describe.concurrent.each([
       await fleet.killAtRandom(done);
       expect(new Set(await done)).toEqual(new Set(["done"]));
       for (const { room, limit } of ROOMS) {
-        const lines = readLines(effectsFile, room);
+        const lines = readLines(room);
         expect(mostInside(lines)).toBe(limit);
         const fences = lines.filter(({ what }) => what === "in").map(({ fence }) => fence);
         expect(new Set(fences).size).toBe(RUNS * VISITS);

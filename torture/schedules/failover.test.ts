@@ -4,9 +4,9 @@ import { once } from "node:events";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import process from "node:process";
-import { expect, test } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import { openStage, type Stage } from "../stage.ts";
-import { openTortureClient } from "../torture-client.ts";
+import { openTortureClient, type TortureClient } from "../torture-client.ts";
 import { Warden } from "../warden.ts";
 import { bundleProgram, type WorkerBundle } from "../worker-bundle.ts";
 import { pause } from "./beat-fleet.ts";
@@ -23,34 +23,29 @@ interface Fighter {
   readonly workerId: string;
 }
 
-/** The processes of one test. */
-class Ring {
-  readonly #stage: Stage;
-  readonly #bundle: WorkerBundle;
-  readonly #warden = new Warden();
-  readonly #children: ChildProcess[] = [];
+let stage: Stage | undefined;
+let bundle: WorkerBundle | undefined;
+let torture: TortureClient | undefined;
+let warden: Warden | undefined;
+const children = new Set<ChildProcess>();
 
-  constructor(stage: Stage, bundle: WorkerBundle) {
-    this.#stage = stage;
-    this.#bundle = bundle;
-  }
+afterEach(async () => {
+  for (const child of children) child.kill("SIGKILL");
+  children.clear();
+  warden?.close();
+  bundle?.remove();
+  await torture?.client.close();
+  await stage?.remove();
+});
 
-  async spawn(name: string): Promise<Fighter> {
-    const setup: BeatSetup = { place: this.#stage.place, leaseMs: LEASE_MS, name };
-    const stdio = ["ignore", "ignore", "inherit", "ipc"] as const;
-    const child = fork(this.#bundle.file, [JSON.stringify(setup)], { stdio: [...stdio], execArgv: [] });
-    this.#children.push(child);
-    this.#warden.watch(child.pid ?? 0);
-    const [workerId] = (await once(child, "message")) as [string];
-    return { child, workerId };
-  }
-
-  async close(): Promise<void> {
-    for (const child of this.#children) child.kill("SIGKILL");
-    this.#warden.close();
-    this.#bundle.remove();
-    await this.#stage.remove();
-  }
+async function spawned(name: string): Promise<Fighter> {
+  const setup: BeatSetup = { place: (stage as Stage).place, leaseMs: LEASE_MS, name };
+  const { file } = bundle as WorkerBundle;
+  const child = fork(file, [JSON.stringify(setup)], { stdio: ["ignore", "ignore", "inherit", "ipc"], execArgv: [] });
+  children.add(child);
+  warden?.watch(child.pid ?? 0);
+  const [workerId] = (await once(child, "message")) as [string];
+  return { child, workerId };
 }
 
 async function until<T>(look: () => Promise<T | undefined | false>): Promise<T> {
@@ -69,31 +64,27 @@ async function kill({ child }: Fighter): Promise<number> {
   return at;
 }
 
-// They wait most of the time, for the ends of leases.
-test.concurrent.for([
+test.each([
   ["SQLite", () => `file:${path.join(tmpdir(), "app.db")}`],
   ["PostgreSQL", () => process.env.HOLDFAST_TEST_POSTGRES_URL],
-] as const)(
+])(
   "on %s, a leader that is killed is replaced within one lease, and what was due is fired by its successor",
-  { timeout: 60_000 },
-  async ([, address], { onTestFinished }) => {
+  async (_name, address) => {
     const url = address();
     if (!url) throw new Error("HOLDFAST_TEST_POSTGRES_URL is not set; run the tests with npm test");
-    const stage = await openStage(url);
-    const ring = new Ring(stage, await bundleProgram("schedules/beat-process.ts"));
-    const { client, store } = await openTortureClient(stage.place);
-    onTestFinished(async () => {
-      await client.close();
-      await ring.close();
-    });
+    stage = await openStage(url);
+    bundle = await bundleProgram("schedules/beat-process.ts");
+    warden = new Warden();
+    torture = await openTortureClient(stage.place);
+    const { client, store } = torture;
     const fired = async (): Promise<readonly { readonly at: number; readonly createdAt: number }[]> =>
       (await client.schedules.runs("s", { limit: 1_000 })).runs
         .map(({ id, createdAt }) => ({ at: Date.parse(id.slice("s@".length)), createdAt: createdAt.getTime() }))
         .sort((a, b) => a.at - b.at);
-    let leader = await ring.spawn("first");
+    let leader = await spawned("first");
     await client.schedules.create({ id: "s", workflow: "beat-quick", every: "1s", overlap: "allow" });
     for (let i = 0; i < KILLS; i++) {
-      const heir = await ring.spawn(`heir ${i}`);
+      const heir = await spawned(`heir ${i}`);
       expect(await store.workers.readLeader({})).toMatchObject({ workerId: leader.workerId });
       const before = (await fired()).length;
       await until(async () => (await fired()).length > before);
@@ -120,4 +111,5 @@ test.concurrent.for([
     const { decisions } = await client.schedules.get("s").describe();
     expect(decisions.map(({ at, what }) => [at.getTime(), what])).toEqual(times.map((at) => [at, "fired"]));
   },
+  60_000,
 );
