@@ -1,9 +1,10 @@
 /** The runs page: list, counts, histogram. */
 import { refusal } from "../answers/refusal.ts";
-import type { Histogram, NewerRuns, RunCount, RunRows, RunsPage } from "../api/list-messages.ts";
-import { alternativesOf, filterOfQuery } from "../filter/filter-query.ts";
+import type { Histogram, NewerRuns, RunCount, RunRows, RunStatus, RunsPage } from "../api/list-messages.ts";
+import { alternativesOf, filterOfQuery, type SearchFilter } from "../filter/filter-query.ts";
 import { shownRows } from "./error-texts.ts";
 import { rowsOf } from "./listed-rows.ts";
+import { walksTooFar } from "./open-runs.ts";
 import { wholeNumber } from "./query-values.ts";
 import { countRuns, searchRuns } from "./run-search.ts";
 import { type Ask, storeNow } from "./scope.ts";
@@ -26,7 +27,10 @@ export async function runs({ scope, query }: Ask): Promise<RunsPage> {
 
 export async function runCount({ scope, query }: Ask): Promise<RunCount> {
   const alternatives = alternativesOf(filterOfQuery(query), await storeNow(scope));
-  return countRuns(scope, alternatives, query.get("exact") === "1" ? undefined : COUNT_MAX);
+  if (query.get("exact") === "1") return countRuns(scope, alternatives);
+  for (const filter of alternatives)
+    if (await walksTooFar(scope, filter)) return { count: 0, capped: true, uncounted: true };
+  return countRuns(scope, alternatives, COUNT_MAX);
 }
 
 export async function newerRuns({ scope, query }: Ask): Promise<NewerRuns> {
@@ -54,17 +58,34 @@ export async function histogram({ scope, query }: Ask): Promise<Histogram> {
   // What errors say is searched run by run: where a word may mean something else as well, the bars go by that.
   const named = given.filter(({ errorText }) => errorText === undefined);
   const alternatives = named.length > 0 ? named : given;
-  const counts = await Promise.all(
+  const found = await Promise.all(
     Array.from({ length: BUCKETS }, async (_, bucket) => {
-      const begin = from + bucket * bucketMs;
-      const within = alternatives.flatMap((filter) => {
-        const after = Math.max(begin - 1, filter.createdAfter?.getTime() ?? 0);
-        const before = Math.min(begin + bucketMs, filter.createdBefore?.getTime() ?? Number.MAX_SAFE_INTEGER);
-        if (before <= after + 1) return [];
-        return [{ ...filter, createdAfter: new Date(after), createdBefore: new Date(before) }];
-      });
-      return (await countRuns(scope, within, BUCKET_COUNT_MAX)).count;
+      const within = inTime(alternatives, from + bucket * bucketMs, from + (bucket + 1) * bucketMs);
+      const { count } = await countRuns(scope, within, BUCKET_COUNT_MAX);
+      const failed = count === 0 ? [] : within.flatMap(onlyFailed);
+      return [count, failed.length === 0 ? 0 : (await countRuns(scope, failed, count)).count] as const;
     }),
   );
-  return { from, to, bucketMs, counts, atMost: BUCKET_COUNT_MAX };
+  const [counts, failed] = [found.map(([count]) => count), found.map(([, count]) => count)];
+  return { from, to, bucketMs, counts, failed, atMost: BUCKET_COUNT_MAX };
+}
+
+/** Created from `begin` until before `end`, besides what else is asked for. */
+function inTime(alternatives: readonly SearchFilter[], begin: number, end: number): SearchFilter[] {
+  return alternatives.flatMap((filter) => {
+    const after = Math.max(begin - 1, filter.createdAfter?.getTime() ?? 0);
+    const before = Math.min(end, filter.createdBefore?.getTime() ?? Number.MAX_SAFE_INTEGER);
+    if (before <= after + 1) return [];
+    return [{ ...filter, createdAfter: new Date(after), createdBefore: new Date(before) }];
+  });
+}
+
+const FAILED: readonly RunStatus[] = ["failed", "timed_out"];
+
+/** The same, for those that failed: nothing if no such run can match. */
+function onlyFailed(filter: SearchFilter): SearchFilter[] {
+  const asked = typeof filter.status === "string" ? [filter.status] : filter.status;
+  const status = asked ? FAILED.filter((one) => asked.includes(one)) : FAILED;
+  const open = filter.retrying === true || filter.waitingFor !== undefined || filter.waitingSince !== undefined;
+  return status.length === 0 || open ? [] : [{ ...filter, status }];
 }

@@ -20,9 +20,13 @@ interface EventLineProps {
   /** Undefined while its window is on its way. */
   readonly event: EventRow | undefined;
   readonly top: number;
+  /** @defaultValue opens it beside the list */
+  readonly onOpen?: () => void;
 }
 
-export function EventLine({ seq, event, top }: EventLineProps) {
+export const EVENT_HEIGHT = 29;
+
+export function EventLine({ seq, event, top, onOpen }: EventLineProps) {
   const [search, change] = useSearchState();
   const current = search.event === String(seq);
   return (
@@ -31,7 +35,7 @@ export function EventLine({ seq, event, top }: EventLineProps) {
       className={styles.event}
       style={{ transform: `translateY(${top}px)` }}
       aria-current={current ? "true" : undefined}
-      onClick={() => change({ event: current ? undefined : String(seq) }, { replace: true })}
+      onClick={onOpen ?? (() => change({ event: current ? undefined : String(seq) }, { replace: true }))}
     >
       <span className={styles.seq}>{seq}</span>
       <span className={styles.at}>{event === undefined ? "" : <Time at={event.at} form="preciseClock" />}</span>

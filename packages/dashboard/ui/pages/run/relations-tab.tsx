@@ -1,5 +1,6 @@
 import type { Relations, RunDetail, RunRow } from "../../../src/api/api-messages.ts";
 import { within } from "../../api/api-client.ts";
+import { runTopic } from "../../api/live.ts";
 import { useRead } from "../../api/reads.ts";
 import { Answer, Empty } from "../../components/answers.tsx";
 import { Panel } from "../../components/page.tsx";
@@ -30,7 +31,7 @@ const COLUMNS: readonly Column<RunRow>[] = [
 
 /** Parents, children, the chain of continue-as-new, forks. */
 export function RelationsTab({ run }: { readonly run: RunDetail }) {
-  const read = useRead<Relations>(within("runs", run.runId, "relations"));
+  const read = useRead<Relations>(within("runs", run.runId, "relations"), {}, { live: [runTopic(run.runId), "runs"] });
   const isEmpty = (relations: Relations) => groupsOf(relations).every(([, runs]) => runs.length === 0);
   return (
     <Answer

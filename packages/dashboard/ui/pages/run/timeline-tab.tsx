@@ -1,5 +1,5 @@
 // The timeline: a canvas for the bars, and a list of buttons, one per row, as its twin in the document.
-import { lazy, Suspense } from "react";
+import { lazy, Suspense, useMemo } from "react";
 import type { RunDetail } from "../../../src/api/api-messages.ts";
 import { Answer, Empty } from "../../components/answers.tsx";
 import { Button, Segments } from "../../components/button.tsx";
@@ -8,6 +8,7 @@ import { useNow } from "../../components/time-settings.tsx";
 import { useSearchState } from "../../search-state.ts";
 import { useKey } from "../../shell/keys.ts";
 import { durationText } from "../../text/duration-text.ts";
+import { LatestEvents } from "./latest-events.tsx";
 import styles from "./timeline.module.css";
 import { TimelineChart } from "./timeline-chart.tsx";
 import { type TimelineData, useTimeline } from "./timeline-data.ts";
@@ -36,7 +37,12 @@ function TimelineView({ run, data }: { readonly run: RunDetail; readonly data: T
   const end = (data.head.endedAt ?? clock) - data.head.createdAt;
   const open = data.head.endedAt === null;
   const merged = search.rows === "name" || data.ops.length > ROWS_MAX;
-  const rows = withExpected(rowsOf(data.ops, merged ? "name" : "op"), data, open && search.table === undefined);
+  const expected = open && search.table === undefined;
+  // Not with every tick of the clock: there may be 50,000 ops.
+  const rows = useMemo(
+    () => withExpected(rowsOf(data.ops, merged ? "name" : "op"), data, expected),
+    [data, merged, expected],
+  );
   const selected = data.ops.find(({ op }) => op === search.op);
   useKey("0", "Timeline: show all of the time", () => change({ from: undefined, to: undefined }));
   const select = (row: TimelineRow) => {
@@ -56,6 +62,7 @@ function TimelineView({ run, data }: { readonly run: RunDetail; readonly data: T
         )}
         <Legend expected={open && data.head.expected.length > 0} workflow={`${run.workflow}@${run.version}`} />
       </Panel>
+      <LatestEvents run={run} />
       {selected === undefined ? null : (
         <Suspense>
           <OpInspector
