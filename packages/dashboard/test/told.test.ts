@@ -1,5 +1,5 @@
 /** What lists, the overview and the run page say of runs that failed or wait: in words for somebody on call, and redacted. */
-import { NonRetryableError, connect, signal, silentLogger, workflow } from "holdfast";
+import { connect, NonRetryableError, signal, silentLogger, workflow } from "holdfast";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { dashboard } from "../src/index.ts";
 import { get } from "./asking.ts";
@@ -12,9 +12,13 @@ const pay = workflow("pay", async (ctx, message: string) => {
       throw new NonRetryableError("the shelf is locked");
     },
   });
-  await ctx.step("charge", () => Promise.reject(declined(message, message === "no money" ? "CARD_DECLINED" : undefined)), {
-    retry: { attempts: 2, fixed: "1ms" },
-  });
+  await ctx.step(
+    "charge",
+    () => Promise.reject(declined(message, message === "no money" ? "CARD_DECLINED" : undefined)),
+    {
+      retry: { attempts: 2, fixed: "1ms" },
+    },
+  );
 });
 const wait = workflow("wait", async (ctx) => ctx.receive(go));
 const done = workflow("done", async () => 1);
@@ -67,15 +71,28 @@ test("the run page says how it ended, whether it was undone, and speaks of its o
   );
   expect(await reasonOf("ended")).toBe("Terminated by ben: “test data”.");
   expect(await reasonOf("done")).toBe("Completed.");
-  expect(await reasonOf("held")).toMatch(/^It is paused by ann since .* \("the bank is down"\)\. Resume lets it continue\.$/);
-  for (const id of ["pay-0", "stopped", "ended", "waits", "held", "done"]) expect(await reasonOf(id)).not.toMatch(/\w\(\)/);
+  expect(await reasonOf("held")).toMatch(
+    /^It is paused by ann since .* \("the bank is down"\)\. Resume lets it continue\.$/,
+  );
+  for (const id of ["pay-0", "stopped", "ended", "waits", "held", "done"])
+    expect(await reasonOf(id)).not.toMatch(/\w\(\)/);
 });
 
 test("the overview tells errors apart that have no code, by what they say but for numbers, with links that find them", async () => {
   const { failures } = (await get(board, "api/default/overview")).body;
-  const shown = failures.map(({ op, error, message, count }: Record<string, unknown>) => ({ op, error, message, count }));
+  const shown = failures.map(({ op, error, message, count }: Record<string, unknown>) => ({
+    op,
+    error,
+    message,
+    count,
+  }));
   expect(shown).toHaveLength(3);
-  expect(shown[0]).toMatchObject({ op: "charge", error: "Error", count: 2, message: expect.stringMatching(/is blocked/) });
+  expect(shown[0]).toMatchObject({
+    op: "charge",
+    error: "Error",
+    count: 2,
+    message: expect.stringMatching(/is blocked/),
+  });
   expect(shown).toContainEqual({ op: "charge", error: "CARD_DECLINED", message: "no money", count: 1 });
   for (const { status, workflow: name, filter, count } of failures) {
     const q = encodeURIComponent("ended>-1h");
@@ -132,7 +149,10 @@ describe("where very many runs are open", () => {
     expect(await count("retrying=1")).toMatchObject({ uncounted: true });
     expect(await count("status=waiting&exact=1")).toEqual({ count: 0, capped: false });
     expect(await count("status=parked")).toEqual({ count: 0, capped: false });
-    expect(await count("status=pending,running,sleeping,waiting,compensating,parked")).toEqual({ count: many, capped: true });
+    expect(await count("status=pending,running,sleeping,waiting,compensating,parked")).toEqual({
+      count: many,
+      capped: true,
+    });
     await other.close();
     await large.close();
   });

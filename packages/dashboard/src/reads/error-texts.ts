@@ -65,7 +65,7 @@ export function personWords({ code, data }: ErrorRecord, status: RunSummary["sta
 /** Errors of ours are whole sentences. Of others the code says more than the name of a class, and "Error" says nothing. */
 function headOf({ code, name }: ErrorRecord, line: string): string {
   const head = code ?? (name === "Error" ? "" : name);
-  return head === "" || line.endsWith(".") || line.startsWith(head) ? "" : `${head}: `;
+  return head === "" || name === "HoldfastError" || line.startsWith(head) ? "" : `${head}: `;
 }
 
 /** Whether the error, or one that caused it, says all of these, in any case. */

@@ -75,8 +75,7 @@ async function countsOf(view: Client): Promise<Pick<Overview, "counts" | "counte
     exact === FEW ? view.list({ status: OPEN_STATUSES, limit: OPEN_SEEN_MAX }) : undefined,
   ]);
   const counts = Object.fromEntries(exact.map((state, index) => [state, found[index] ?? 0]));
-  if (newest)
-    for (const state of MANY) counts[state] = newest.runs.filter((run) => isIn(run, state)).length;
+  if (newest) for (const state of MANY) counts[state] = newest.runs.filter((run) => isIn(run, state)).length;
   return { counts: counts as Overview["counts"], countedOf: newest ? newest.runs.length : null };
 }
 

@@ -17,7 +17,11 @@ export async function run(ask: Ask): Promise<RunPage> {
     relatedTo(scope, named.run),
     storeNow(scope),
   ]);
-  return { run: runDetail(scope, named.run, { compensations, ...related }), why: await whyView(scope, named.run, why), now };
+  return {
+    run: runDetail(scope, named.run, { compensations, ...related }),
+    why: await whyView(scope, named.run, why),
+    now,
+  };
 }
 
 export async function runData(ask: Ask): Promise<RunData> {

@@ -65,14 +65,18 @@ export class ShownValues {
 
   error(error: ErrorRecord & { readonly at?: Date | number }): ErrorShown {
     const { at, data, cause, message, ...rest } = error;
-    const text = this.#right === "redacted" && this.#redact ? this.#redactedText(message) : message;
     return {
       ...rest,
-      message: text,
+      message: this.errorText(message),
       ...(at === undefined ? {} : { at: Number(at) }),
       ...(data === undefined || this.#right !== "full" ? {} : { data }),
       ...(cause === undefined ? {} : { cause: this.error(cause) }),
     };
+  }
+
+  /** What an error says. */
+  errorText(message: string): string {
+    return this.#right === "redacted" && this.#redact ? this.#redactedText(message) : message;
   }
 
   #redactedText(message: string): string {

@@ -22,8 +22,13 @@ function reasonFor(scope: Scope, run: RunDescription, { reason, causes }: Why): 
   if (ended !== undefined) return ended;
   // What an error says is redacted wherever it is told.
   const errors = [run.error, ...causes.map(({ error }) => error)].filter((error) => error != null);
-  const shown = errors.reduce((text, error) => text.replaceAll(error.message, scope.values.error(error).message), reason);
-  return BUTTONS.reduce((text, [call, words]) => text.replaceAll(call, words), shown);
+  const shown = errors.reduce(
+    (text, error) => text.replaceAll(error.message, scope.values.error(error).message),
+    reason,
+  );
+  const told = BUTTONS.reduce((text, [call, words]) => text.replaceAll(call, words), shown);
+  // Nobody needs the milliseconds of minutes.
+  return told.replace(/\b(\d+m \d+s) \d+ms\b/g, "$1");
 }
 
 const BUTTONS: readonly (readonly [string, string])[] = [
@@ -57,7 +62,7 @@ function endedReason({ values }: Scope, { status, error, compensation }: RunDesc
 
 function toldOf(word: string, error: ErrorView, message: string, status: RunDescription["status"]): string {
   const person = personWords(error, status);
-  if (person !== "") return `${word} ${person}`;
+  if (person !== "") return person.startsWith("by ") ? `${word} ${person}` : `${word}: ${person}`;
   const { op, attempts = 1 } = error;
   const often = attempts > 1 ? ` after ${attempts} attempts` : "";
   return `${word}${op === undefined ? "" : ` in ${op}`}${often}: ${errorLine(error, message)}`;

@@ -47,18 +47,27 @@ describe.skipIf(CHROMIUM.program === undefined)(`in Chromium ${CHROMIUM.missing 
     const run = await openPage(browser, `http://127.0.0.1:${port}/default/runs/order-1`);
     const list = await openPage(browser, `http://127.0.0.1:${port}/default/runs`);
     await run.getByRole("region", { name: "Why it waits" }).waitFor();
-    await list.getByRole("row", { name: /order-1/ }).getByText("waiting", { exact: true }).waitFor();
+    await list
+      .getByRole("row", { name: /order-1/ })
+      .getByText("waiting", { exact: true })
+      .waitFor();
     for (const page of [run, list]) await page.getByRole("status").getByText("Live", { exact: true }).waitFor();
     await stop();
     for (const page of [run, list]) {
       await page.getByText("Not live").waitFor();
-      await page.getByText(/^Data from \d\d:\d\d:\d\d, retrying in \d s$/).first().waitFor();
+      await page
+        .getByText(/^Data from \d\d:\d\d:\d\d, retrying in \d s$/)
+        .first()
+        .waitFor();
     }
     await hf.get("order-1").signal(approve, undefined as never);
     await hf.get("order-1").result();
     await serve(port);
     await run.getByRole("region", { name: "How it ended" }).waitFor();
-    await list.getByRole("row", { name: /order-1/ }).getByText("completed", { exact: true }).waitFor();
+    await list
+      .getByRole("row", { name: /order-1/ })
+      .getByText("completed", { exact: true })
+      .waitFor();
     for (const page of [run, list]) {
       await page.getByRole("status").getByText("Live", { exact: true }).waitFor();
       expect(await page.getByText(/^Data from/).count()).toBe(0);

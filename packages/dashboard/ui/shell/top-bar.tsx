@@ -67,10 +67,11 @@ function NamespaceMenu() {
   );
 }
 
-const LIGHTS = { live: "Live", connecting: "Connecting", lost: "Not live", hidden: "Paused" } as const;
+const LIGHTS = { live: "Live", connecting: "Connecting", lost: "Not live", hidden: "Paused", idle: "" } as const;
 
 function LiveLight() {
   const state = useLiveState();
+  if (state === "idle") return null;
   return (
     <span className={`${styles.live} ${styles[state]}`} role="status" title={LIGHTS[state]}>
       <i />

@@ -223,12 +223,7 @@ function Failures({ overview: { failures, failuresSeen, failuresCapped } }: { re
       {failures.length === 0 ? (
         <Empty title="No run failed in this time" />
       ) : (
-        <Table
-          label="Failures"
-          columns={FAILURES}
-          rows={failures}
-          rowKey={({ example }) => example.runId}
-        />
+        <Table label="Failures" columns={FAILURES} rows={failures} rowKey={({ example }) => example.runId} />
       )}
       {failuresCapped ? <p className={styles.note}>Of the newest {countText(failuresSeen)} runs that failed.</p> : null}
     </Panel>

@@ -6,7 +6,7 @@ import type { EventRow, EventsWindow, RunDetail } from "../../../src/api/api-mes
 import { readApi, within } from "../../api/api-client.ts";
 import { runTopic } from "../../api/live.ts";
 import { useNamespace, useRead } from "../../api/reads.ts";
-import { Answer, Empty } from "../../components/answers.tsx";
+import { Answer, Empty, Failure } from "../../components/answers.tsx";
 import { Button, Segments } from "../../components/button.tsx";
 import { Bar, Panel } from "../../components/page.tsx";
 import { useSearchState } from "../../search-state.ts";
@@ -113,16 +113,23 @@ function AllEvents({ run }: { readonly run: RunDetail }) {
       };
     }),
   });
+  const failed = reads.find(({ error, data }) => error !== null && data === undefined);
+  const again = () => {
+    for (const read of reads) if (read.error !== null) void read.refetch();
+  };
   const known = new Map<number, EventRow>();
   for (const { data } of reads) for (const event of data?.events ?? []) known.set(event.seq, event);
   return (
-    <section ref={scroller} className={styles.events} aria-label={`${countText(total)} events`} tabIndex={0}>
-      <div style={{ height: virtual.getTotalSize() }}>
-        {items.map(({ index, start }) => (
-          <EventLine key={seqOf(index)} seq={seqOf(index)} event={known.get(seqOf(index))} top={start} />
-        ))}
-      </div>
-    </section>
+    <>
+      {failed === undefined ? null : <Failure error={failed.error} onRetry={again} />}
+      <section ref={scroller} className={styles.events} aria-label={`${countText(total)} events`} tabIndex={0}>
+        <div style={{ height: virtual.getTotalSize() }}>
+          {items.map(({ index, start }) => (
+            <EventLine key={seqOf(index)} seq={seqOf(index)} event={known.get(seqOf(index))} top={start} />
+          ))}
+        </div>
+      </section>
+    </>
   );
 }
 

@@ -28,7 +28,12 @@ export function LatestEvents({ run }: { readonly run: RunDetail }) {
   );
   return (
     <Panel title="Latest events" actions={all}>
-      <Answer read={read} rows={SHOWN} isEmpty={({ events }) => events.length === 0} empty={<Empty title="No events" />}>
+      <Answer
+        read={read}
+        rows={SHOWN}
+        isEmpty={({ events }) => events.length === 0}
+        empty={<Empty title="No events" />}
+      >
         {({ events }) => (
           <div className={styles.latest} style={{ height: events.length * EVENT_HEIGHT }}>
             {events.toReversed().map((event, index) => (

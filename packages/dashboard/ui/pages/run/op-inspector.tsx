@@ -8,7 +8,7 @@ import { Button, IconButton } from "../../components/button.tsx";
 import { KeyValues } from "../../components/page.tsx";
 import { Payload } from "../../components/payload.tsx";
 import { StatusGlyph, stateOf } from "../../components/status.tsx";
-import { Time } from "../../components/time.tsx";
+import { Age, Time } from "../../components/time.tsx";
 import { PageLink, RunLink } from "../../links.tsx";
 import { durationText } from "../../text/duration-text.ts";
 import { safeLine } from "../../text/safe-text.ts";
@@ -37,7 +37,7 @@ export function OpInspector({ run, op, createdAt, onClose }: OpInspectorProps) {
           <IconButton label="Close" icon="x" onClick={onClose} />
         </span>
       </header>
-      <Attempts run={run} op={op} />
+      <Attempts run={run} op={op} createdAt={createdAt} />
       {op.ended !== undefined && op.last !== undefined ? (
         <Result run={run} seq={op.last} failed={op.state === "failed"} />
       ) : null}
@@ -72,15 +72,21 @@ function Undone({ run, op }: { readonly run: RunDetail; readonly op: string }) {
   );
 }
 
+function lengthText({ state, ended, began, asked }: TimelineOp): string {
+  if (ended !== undefined) return durationText(ended - (began ?? asked ?? ended));
+  return state === "retrying" ? "" : "so far";
+}
+
 /** "eu-1, after 1 s": who made the attempt, and how long it was waited for. */
 function attemptText(op: TimelineOp, index: number, began: number | undefined): string {
   const before = index === 0 ? undefined : op.failures[index - 1]?.ended;
-  const wait = began === undefined || before === undefined || began <= before ? "" : `after ${durationText(began - before)}`;
+  const wait =
+    began === undefined || before === undefined || began <= before ? "" : `after ${durationText(began - before)}`;
   const words = [op.worker === undefined ? "" : safeLine(op.worker), wait].filter((word) => word !== "").join(", ");
   return words === "" ? String(index + 1) : `${index + 1} · ${words}`;
 }
 
-function Attempts({ run, op }: { readonly run: RunDetail; readonly op: TimelineOp }) {
+function Attempts({ run, op, createdAt }: Omit<OpInspectorProps, "onClose">) {
   const failed = op.failures.length > 0;
   const read = useRead<EventsWindow>(
     within("runs", run.runId, "events"),
@@ -107,10 +113,16 @@ function Attempts({ run, op }: { readonly run: RunDetail; readonly op: TimelineO
         {finished || op.ended === undefined ? (
           <li>
             <StatusGlyph value={stateOf(op.state)} />
-            <span>{attemptText(op, op.failures.length, op.began)}</span>
-            <span>
-              {op.ended === undefined ? "so far" : durationText(op.ended - (op.began ?? op.asked ?? op.ended))}
-            </span>
+            {op.state === "retrying" && op.due !== undefined ? (
+              <span>
+                {op.failures.length + 1}
+                {", "}
+                <Age at={createdAt + op.due} />
+              </span>
+            ) : (
+              <span>{attemptText(op, op.failures.length, op.began)}</span>
+            )}
+            <span>{lengthText(op)}</span>
           </li>
         ) : null}
       </ol>

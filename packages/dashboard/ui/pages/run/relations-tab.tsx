@@ -7,6 +7,7 @@ import { Panel } from "../../components/page.tsx";
 import { Status, stateOf } from "../../components/status.tsx";
 import { type Column, Table, TableFoot } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
+import { WhyText } from "../../components/why-text.tsx";
 import { PageLink, RunLink } from "../../links.tsx";
 import { safeLine } from "../../text/safe-text.ts";
 
@@ -25,7 +26,7 @@ const COLUMNS: readonly Column<RunRow>[] = [
     width: "minmax(90px,.7fr)",
     cell: (run) => `${safeLine(run.workflow)} @ ${safeLine(run.version)}`,
   },
-  { id: "why", header: "Why", narrow: "detail", width: "minmax(120px,1.6fr)", cell: (run) => safeLine(run.why.text) },
+  { id: "why", header: "Why", narrow: "detail", width: "minmax(120px,1.6fr)", cell: (run) => <WhyText row={run} /> },
   { id: "created", header: "Created", width: "132px", cell: (run) => <Time at={run.createdAt} /> },
 ];
 

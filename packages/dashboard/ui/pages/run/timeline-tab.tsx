@@ -51,18 +51,20 @@ function TimelineView({ run, data }: { readonly run: RunDetail; readonly data: T
   };
   return (
     <div className={selected === undefined ? styles.whole : styles.split}>
-      <Panel label="Timeline">
-        <TimelineTools data={data} merged={merged} now={end} />
-        {search.table === undefined ? (
-          <TimelineChart run={run} rows={rows} head={data.head} end={end} selected={search.op} onSelect={select} />
-        ) : (
-          <Suspense>
-            <TimelineTable rows={rows} end={end} createdAt={data.head.createdAt} />
-          </Suspense>
-        )}
-        <Legend expected={open && data.head.expected.length > 0} workflow={`${run.workflow}@${run.version}`} />
-      </Panel>
-      <LatestEvents run={run} />
+      <div className={styles.whole}>
+        <Panel label="Timeline">
+          <TimelineTools data={data} merged={merged} now={end} />
+          {search.table === undefined ? (
+            <TimelineChart run={run} rows={rows} head={data.head} end={end} selected={search.op} onSelect={select} />
+          ) : (
+            <Suspense>
+              <TimelineTable rows={rows} end={end} createdAt={data.head.createdAt} />
+            </Suspense>
+          )}
+          <Legend expected={open && data.head.expected.length > 0} workflow={`${run.workflow}@${run.version}`} />
+        </Panel>
+        <LatestEvents run={run} />
+      </div>
       {selected === undefined ? null : (
         <Suspense>
           <OpInspector

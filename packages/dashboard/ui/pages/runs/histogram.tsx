@@ -55,7 +55,14 @@ function Drawn({ buckets }: { readonly buckets: Buckets }) {
             const height = heightOf(count, most);
             const top = HEIGHT - heightOf(counts[index] ?? 0, most);
             return count === 0 ? null : (
-              <rect key={`failed ${index}`} className={styles.failed} x={index * 10} y={top} width="8" height={height} />
+              <rect
+                key={`failed ${index}`}
+                className={styles.failed}
+                x={index * 10}
+                y={top}
+                width="8"
+                height={height}
+              />
             );
           })}
         </svg>

@@ -3,7 +3,9 @@ import { hourTicks } from "./hour-ticks.ts";
 
 const at = (text: string) => Date.parse(text);
 const shown = (from: string, to: string, zone: string) =>
-  hourTicks(at(from), at(to), zone).map((tick) => `${new Date(tick.at).toISOString().slice(5, 16)}${tick.day ? " day" : ""}`);
+  hourTicks(at(from), at(to), zone).map(
+    (tick) => `${new Date(tick.at).toISOString().slice(5, 16)}${tick.day ? " day" : ""}`,
+  );
 
 test("a day has a tick every six hours, and says the day once", () => {
   expect(shown("2026-11-18T08:42:00Z", "2026-11-19T08:43:00Z", "UTC")).toEqual([

@@ -128,7 +128,9 @@ function Foot({ list, params }: { readonly list: RunList; readonly params: Reado
       </span>
       {count.data === undefined ? null : (
         <span>
-          {count.data.uncounted ? "Too many runs are open to count these by the way" : `${cappedText(count.data.count, count.data.capped)} match`}
+          {count.data.uncounted
+            ? "Too many runs are open to count these by the way"
+            : `${cappedText(count.data.count, count.data.capped)} match`}
           {count.data.capped ? (
             <>
               {" "}

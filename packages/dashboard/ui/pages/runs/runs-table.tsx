@@ -7,6 +7,7 @@ import { useMay } from "../../api/session.tsx";
 import { Tag } from "../../components/chips.tsx";
 import { Status, stateOf } from "../../components/status.tsx";
 import { Age, Lasted, Time } from "../../components/time.tsx";
+import { whyText } from "../../components/why-text.tsx";
 import { pagePath, RunLink } from "../../links.tsx";
 import { useKey } from "../../shell/keys.ts";
 import { cappedText } from "../../text/count-text.ts";
@@ -124,7 +125,7 @@ interface CellsProps {
 function Cells({ row, selected, onToggle }: CellsProps) {
   const id = safeLine(row.id);
   const attributes = Object.entries(row.attributes).slice(0, 3);
-  const why = safeLine(row.why.text);
+  const why = whyText(row);
   return (
     <>
       <span role="cell">
@@ -167,7 +168,16 @@ function hasAttributes({ attributes }: RunRow): boolean {
 }
 
 /** What somebody is waited for: since when. */
-const WAITS: ReadonlySet<string> = new Set(["signal", "task", "condition", "child", "lock", "update", "limit", "paused"]);
+const WAITS: ReadonlySet<string> = new Set([
+  "signal",
+  "task",
+  "condition",
+  "child",
+  "lock",
+  "update",
+  "limit",
+  "paused",
+]);
 /** What comes by itself: when. */
 const COMES: ReadonlySet<string> = new Set(["timer", "backoff", "start_delay"]);
 
