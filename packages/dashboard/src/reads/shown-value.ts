@@ -64,10 +64,12 @@ export class ShownValues {
   }
 
   error(error: ErrorRecord & { readonly at?: Date | number }): ErrorShown {
-    const { at, data, cause, message, ...rest } = error;
+    const { at, data, cause, message, stack, ...rest } = error;
     return {
       ...rest,
       message: this.errorText(message),
+      // It begins with what the error says.
+      ...(stack === undefined ? {} : { stack: this.errorText(stack) }),
       ...(at === undefined ? {} : { at: Number(at) }),
       ...(data === undefined || this.#right !== "full" ? {} : { data }),
       ...(cause === undefined ? {} : { cause: this.error(cause) }),

@@ -1,4 +1,5 @@
 // The overview, the list and the tabs of a run when the server fails, when there is nothing, and as a reader sees them; times in other zones.
+import { workflow } from "holdfast";
 import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { builtPages } from "./built-pages.ts";
@@ -110,6 +111,31 @@ describe.skipIf(CHROMIUM.program === undefined)(`in Chromium ${CHROMIUM.missing 
         await page.context().close();
       });
   }
+
+  test("on call: from the overview to the run that failed, why, and the button that makes it go on", async () => {
+    let away = true;
+    const bank = workflow("bank", async (ctx) =>
+      ctx.step("call", () => (away ? Promise.reject(new Error("the bank is away")) : "paid"), { retry: "none" }),
+    );
+    await site.hf.worker({ workflows: [bank] }).start();
+    const run = await site.hf.start(bank, undefined, { id: "bank-1" });
+    await expect(run.result()).rejects.toThrow("the bank is away");
+    const page = await openPage(browser, `${site.url}default`, { role: "writer" });
+    const row = page.getByRole("table", { name: "Failures" }).getByRole("row", { name: /the bank is away/ });
+    await row.getByRole("link", { name: "Error" }).click();
+    await page.waitForURL(/workflow=bank/);
+    await page.getByRole("row", { name: /bank-1/ }).getByText("call: the bank is away").waitFor();
+    await page.getByRole("link", { name: "bank-1" }).click();
+    const strip = page.getByRole("region", { name: "How it ended" });
+    await strip.getByText("Failed in call: the bank is away.").waitFor();
+    away = false;
+    await strip.getByRole("button", { name: "Retry run" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Retry run" }).click();
+    await strip.getByText("Completed.").waitFor();
+    await page.getByRole("region", { name: "Latest events" }).getByText("run_completed").waitFor();
+    await expectNoFaults(page);
+    await page.context().close();
+  });
 
   test("times are shown in UTC, in local time or in any zone; the choice stays, and machines read the same", async () => {
     const page = await openPage(browser, `${site.url}default/runs/order-o-2?tab=audit`);

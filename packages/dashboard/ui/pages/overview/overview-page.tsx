@@ -13,6 +13,7 @@ import { PageLink, RunLink } from "../../links.tsx";
 import { type Search, useSearchState } from "../../search-state.ts";
 import { cappedText, countText } from "../../text/count-text.ts";
 import { safeLine } from "../../text/safe-text.ts";
+import { Labeled } from "../parts/labeled.tsx";
 import styles from "./overview.module.css";
 
 export function Page() {
@@ -204,7 +205,13 @@ const FAILURES: readonly Column<Failure>[] = [
     cell: ({ example }) => <RunLink id={example.id} runId={example.runId} />,
   },
   { id: "last", header: "Last", width: "100px", cell: ({ lastAt }) => <Age at={lastAt} /> },
-  { id: "count", header: "Runs", width: "70px", align: "right", cell: ({ count }) => countText(count) },
+  {
+    id: "count",
+    header: "Runs",
+    width: "70px",
+    align: "right",
+    cell: ({ count }) => <Labeled name={count === 1 ? "run" : "runs"}>{countText(count)}</Labeled>,
+  },
 ];
 
 function FailureLink({ failure: { status, workflow, error, filter } }: { readonly failure: Failure }) {
@@ -241,13 +248,26 @@ const QUEUES: readonly Column<QueueBacklog>[] = [
       </PageLink>
     ),
   },
-  { id: "waiting", header: "Waiting", width: "90px", align: "right", cell: ({ waiting }) => countText(waiting) },
+  {
+    id: "waiting",
+    header: "Waiting",
+    width: "90px",
+    align: "right",
+    cell: ({ waiting }) => <Labeled name="waiting">{countText(waiting)}</Labeled>,
+  },
   {
     id: "oldest",
     header: "Oldest due",
     width: "130px",
     align: "right",
-    cell: ({ oldestDueAt }) => (oldestDueAt === null ? "–" : <Age at={oldestDueAt} />),
+    cell: ({ oldestDueAt }) =>
+      oldestDueAt === null ? (
+        "–"
+      ) : (
+        <Labeled name="the oldest due">
+          <Age at={oldestDueAt} />
+        </Labeled>
+      ),
   },
   { id: "health", header: "Health", width: "90px", align: "right", cell: ({ health }) => health },
 ];
@@ -322,10 +342,14 @@ const BUSY: readonly Column<Busy>[] = [
       </PageLink>
     ),
   },
-  { id: "started", header: "Started", align: "right", cell: ({ started }) => countText(started) },
-  { id: "ended", header: "Ended", align: "right", cell: ({ ended }) => countText(ended) },
-  { id: "failed", header: "Failed", align: "right", cell: ({ failed }) => countText(failed) },
-  { id: "retried", header: "Retried", align: "right", cell: ({ retried }) => countText(retried) },
+  ...(["started", "ended", "failed", "retried"] as const).map(
+    (name): Column<Busy> => ({
+      id: name,
+      header: `${name.slice(0, 1).toUpperCase()}${name.slice(1)}`,
+      align: "right",
+      cell: (busy) => <Labeled name={name}>{countText(busy[name])}</Labeled>,
+    }),
+  ),
 ];
 
 function BusyWorkflows({ overview: { workflows } }: { readonly overview: Overview }) {

@@ -5,6 +5,7 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const STEPS = [
   MINUTE,
+  2 * MINUTE,
   5 * MINUTE,
   15 * MINUTE,
   30 * MINUTE,
@@ -15,6 +16,7 @@ const STEPS = [
   DAY,
   2 * DAY,
   7 * DAY,
+  14 * DAY,
   28 * DAY,
 ];
 /** More do not fit beside each other. */
