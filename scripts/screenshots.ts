@@ -21,7 +21,7 @@ interface Picture {
   readonly dark?: boolean;
 }
 
-const MIXED = "runs?status=failed,parked,waiting,sleeping,compensating,timed_out&created=24h";
+const MIXED = "runs?status=failed,parked,waiting,sleeping,timed_out,canceled";
 
 const PICTURES: readonly Picture[] = [
   { name: "overview", path: "" },

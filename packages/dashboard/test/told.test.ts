@@ -110,6 +110,9 @@ test("bars say how many of their runs failed", async () => {
   expect(await sums("?status=failed")).toEqual([4, 4]);
   expect(await sums("?status=waiting,failed&workflow=wait")).toEqual([1, 0]);
   expect(await sums("?status=completed")).toEqual([1, 0]);
+  // All of it has just been created: a day would be one bar.
+  const { from, to, bucketMs } = (await get(board, "api/default/runs/histogram")).body;
+  expect([to - from, bucketMs]).toEqual([600_000, 25_000]);
 });
 
 describe("where texts of errors are redacted", () => {

@@ -141,7 +141,7 @@ export interface RunCount {
   readonly uncounted?: true;
 }
 
-/** `GET api/{ns}/runs/histogram?{filter}&from=&to=`: runs by the time of their creation; the last day, if no times are given. */
+/** `GET api/{ns}/runs/histogram?{filter}&from=&to=`: runs by the time of their creation. Without `from`: the last day, or less of it if nothing older is in it. */
 export interface Histogram {
   readonly from: number;
   readonly to: number;

@@ -7,7 +7,7 @@ import { rowsOf } from "./listed-rows.ts";
 import { walksTooFar } from "./open-runs.ts";
 import { wholeNumber } from "./query-values.ts";
 import { countRuns, searchRuns } from "./run-search.ts";
-import { type Ask, storeNow } from "./scope.ts";
+import { type Ask, type Scope, storeNow } from "./scope.ts";
 
 const LIST_MAX = 500;
 const COUNT_MAX = 10_000;
@@ -51,13 +51,15 @@ export async function runRows({ scope, query }: Ask): Promise<RunRows> {
 export async function histogram({ scope, query }: Ask): Promise<Histogram> {
   const now = await storeNow(scope);
   const to = wholeNumber(query, "to", now, Number.MAX_SAFE_INTEGER);
-  const from = wholeNumber(query, "from", to - DAY_MS, Number.MAX_SAFE_INTEGER);
-  if (to <= from) throw refusal(400, "bad_request", "to is not after from.");
-  const bucketMs = Math.ceil((to - from) / BUCKETS);
   const given = alternativesOf(filterOfQuery(query), now);
   // What errors say is searched run by run: where a word may mean something else as well, the bars go by that.
   const named = given.filter(({ errorText }) => errorText === undefined);
   const alternatives = named.length > 0 ? named : given;
+  const from = query.has("from")
+    ? wholeNumber(query, "from", to - DAY_MS, Number.MAX_SAFE_INTEGER)
+    : to - (await spanOf(scope, alternatives, to));
+  if (to <= from) throw refusal(400, "bad_request", "to is not after from.");
+  const bucketMs = Math.ceil((to - from) / BUCKETS);
   const found = await Promise.all(
     Array.from({ length: BUCKETS }, async (_, bucket) => {
       const within = inTime(alternatives, from + bucket * bucketMs, from + (bucket + 1) * bucketMs);
@@ -68,6 +70,17 @@ export async function histogram({ scope, query }: Ask): Promise<Histogram> {
   );
   const [counts, failed] = [found.map(([count]) => count), found.map(([, count]) => count)];
   return { from, to, bucketMs, counts, failed, atMost: BUCKET_COUNT_MAX };
+}
+
+const SPANS_MS = [10 * 60_000, 60 * 60_000, 6 * 60 * 60_000];
+
+/** The last day, or less of it if nothing older is in it: all of a young store would be one bar. */
+async function spanOf(scope: Scope, alternatives: readonly SearchFilter[], to: number): Promise<number> {
+  const any = async (begin: number, end: number): Promise<boolean> =>
+    (await countRuns(scope, inTime(alternatives, begin, end), 1)).count > 0;
+  if (!(await any(to - DAY_MS, to))) return DAY_MS;
+  for (const span of SPANS_MS) if (!(await any(to - DAY_MS, to - span))) return span;
+  return DAY_MS;
 }
 
 /** Created from `begin` until before `end`, besides what else is asked for. */

@@ -15,7 +15,7 @@ const HEIGHT = 56;
 /** Runs by the time of their creation. Dragging over it narrows the time; it goes into the URL. */
 export function Histogram({ params }: { readonly params: Readonly<Record<string, string>> }) {
   const minute = Math.floor(useNow() / 60_000) * 60_000;
-  const from = params.createdAfter ?? String(minute - 86_400_000);
+  const from = params.createdAfter;
   const to = params.createdBefore ?? String(minute + 60_000);
   const { data } = useRead<Buckets>("runs/histogram", { ...params, from, to });
   if (data === undefined) return <figure className={styles.histogram} aria-hidden="true" />;
