@@ -118,7 +118,7 @@ export interface RunsPage {
   readonly now: number;
 }
 
-/** `GET api/{ns}/runs/newer?{filter}&than={runId of the newest row}`: how many runs the list lacks ("Show 17 new runs"). */
+/** `GET api/{ns}/runs/newer?{filter}&than={runId of the newest row}&at={when it was created}`: how many runs the list lacks ("Show 17 new runs"). */
 export interface NewerRuns {
   /** At most 1,000. */
   readonly count: number;

@@ -35,7 +35,10 @@ export async function runCount({ scope, query }: Ask): Promise<RunCount> {
 
 export async function newerRuns({ scope, query }: Ask): Promise<NewerRuns> {
   const than = query.get("than") ?? "";
-  const alternatives = alternativesOf(filterOfQuery(query), await storeNow(scope));
+  const now = await storeNow(scope);
+  const since = wholeNumber(query, "at", 0, Number.MAX_SAFE_INTEGER);
+  // What is older than the run that the page knows need not be read. It may match no longer: then the others of its millisecond count.
+  const alternatives = inTime(alternativesOf(filterOfQuery(query), now), since, Number.MAX_SAFE_INTEGER);
   const found = await searchRuns(scope, alternatives, { limit: NEWER_MAX });
   const at = found.runs.findIndex(({ runId }) => runId === than);
   return { count: at < 0 ? found.runs.length : at, capped: at < 0 && found.cursor !== null };
@@ -89,7 +92,8 @@ function inTime(alternatives: readonly SearchFilter[], begin: number, end: numbe
     const after = Math.max(begin - 1, filter.createdAfter?.getTime() ?? 0);
     const before = Math.min(end, filter.createdBefore?.getTime() ?? Number.MAX_SAFE_INTEGER);
     if (before <= after + 1) return [];
-    return [{ ...filter, createdAfter: new Date(after), createdBefore: new Date(before) }];
+    const until = before === Number.MAX_SAFE_INTEGER ? {} : { createdBefore: new Date(before) };
+    return [{ ...filter, createdAfter: new Date(Math.max(0, after)), ...until }];
   });
 }
 

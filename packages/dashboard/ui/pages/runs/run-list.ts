@@ -91,16 +91,17 @@ function useChanges(loaded: readonly RunRow[], params: Readonly<Record<string, s
   };
   // biome-ignore lint/correctness/useExhaustiveDependencies: another filter is another list
   useEffect(() => forget(), [text, namespace]);
-  const ask = useEffectEvent(async () => {
+  const ask = useEffectEvent(async (most: number) => {
     const { first, last } = sight.current;
     const nearest = [...loaded.slice(first, last + 1), ...loaded.slice(0, first), ...loaded.slice(last + 1)];
-    const open = nearest.filter((row) => (changed.get(row.runId) ?? row).endedAt === null).slice(0, ASKED_MAX);
-    const than = loaded[0]?.runId;
+    const open = nearest.filter((row) => (changed.get(row.runId) ?? row).endedAt === null).slice(0, most);
+    const newest = loaded[0];
+    const known = newest === undefined ? {} : { than: newest.runId, at: newest.createdAt };
     const [rows, count] = await Promise.all([
       open.length === 0
         ? undefined
         : readApi<RunRows>(within(namespace, "runs", "rows"), { runIds: open.map(({ runId }) => runId).join(",") }),
-      readApi<NewerRuns>(within(namespace, "runs", "newer"), { ...params, ...(than === undefined ? {} : { than }) }),
+      readApi<NewerRuns>(within(namespace, "runs", "newer"), { ...params, ...known }),
     ]);
     setAskedAt(Date.now());
     setNewer(count.count === 0 ? undefined : count);
@@ -108,16 +109,17 @@ function useChanges(loaded: readonly RunRow[], params: Readonly<Record<string, s
       setChanged((old) => new Map([...old, ...rows.runs.map((row) => [row.runId, row] as const)]));
   });
   // A failed question is asked again; the page says how old its rows are.
-  const refresh = useEffectEvent(() => void ask().catch(() => {}));
+  const refresh = useEffectEvent((most: number) => void ask(most).catch(() => {}));
   useLive(["runs"], () => {
     timer.current ??= setTimeout(() => {
       timer.current = undefined;
-      refresh();
+      refresh(ASKED_MAX);
     }, ASK_MS);
   });
   useEffect(() => {
     const anyway = setInterval(() => {
-      if (document.visibilityState === "visible") refresh();
+      const { first, last } = sight.current;
+      if (document.visibilityState === "visible") refresh(last - first + 1);
     }, ASK_ANYWAY_MS);
     return () => {
       clearInterval(anyway);
@@ -127,5 +129,5 @@ function useChanges(loaded: readonly RunRow[], params: Readonly<Record<string, s
   const look = (first: number, last: number) => {
     sight.current = { first, last };
   };
-  return { changed, newer, forget, refresh: () => void ask().catch(() => {}), look, askedAt };
+  return { changed, newer, forget, refresh: () => void ask(ASKED_MAX).catch(() => {}), look, askedAt };
 }
