@@ -20,7 +20,7 @@ const flow = workflow(
   async (ctx, input: { readonly text: string; readonly end: boolean }) => {
     await ctx.step(bad("step"), () => ({ [BAD]: input.text, __proto__: null }), {
       compensate: () => Promise.reject(failure("undone")),
-      retry: { attempts: 1, fixed: "1ms" },
+      retry: "none",
     });
     ctx.set({ tenant: BAD });
     await ctx.sleep(bad("sleep"), "1ms");
