@@ -80,7 +80,7 @@ const SPANS_MS = [10 * 60_000, 60 * 60_000, 6 * 60 * 60_000];
 /** The last day, or less of it if nothing older is in it: all of a young store would be one bar. */
 async function spanOf(scope: Scope, alternatives: readonly SearchFilter[], to: number): Promise<number> {
   const some = async (begin: number, end: number): Promise<boolean> =>
-    (await countRuns(scope, inTime(alternatives, begin, end), 1)).count > 0;
+    (await searchRuns(scope, inTime(alternatives, begin, end), { limit: 1 })).runs.length > 0;
   if (!(await some(to - DAY_MS, to))) return DAY_MS;
   for (const span of SPANS_MS) if (!(await some(to - DAY_MS, to - span))) return span;
   return DAY_MS;
