@@ -11,7 +11,7 @@ import type {
   WorkflowRates,
 } from "../api/list-messages.ts";
 import { errorsOf } from "./error-texts.ts";
-import { OPEN_WALKED_MAX } from "./open-runs.ts";
+import { OPEN_WALKED_MAX, openRuns } from "./open-runs.ts";
 import { wholeNumber } from "./query-values.ts";
 import { type Ask, type Scope, storeNow } from "./scope.ts";
 
@@ -35,7 +35,7 @@ export async function overview({ scope, query }: Ask): Promise<Overview> {
   const from = new Date(to.getTime() - minutes * MINUTE_MS);
   const [rates, counts, health, failed, schedules] = await Promise.all([
     view.rates({ from, to }),
-    countsOf(view),
+    countsOf(scope),
     view.health(),
     view.list({ status: ["failed", "timed_out"], endedAfter: from, limit: FAILED_SEEN_MAX }),
     nextSchedules(view),
@@ -67,8 +67,9 @@ const FEW: readonly CountedState[] = ["parked", "compensating", "failed"];
 const MANY: readonly CountedState[] = ["pending", "running", "sleeping", "waiting", "retrying"];
 
 /** No store finds all open runs of a state by an index. While few runs are open they are counted; otherwise the newest of them. */
-async function countsOf(view: Client): Promise<Pick<Overview, "counts" | "countedOf">> {
-  const open = await view.count({ status: OPEN_STATUSES, atMost: OPEN_WALKED_MAX });
+async function countsOf(scope: Scope): Promise<Pick<Overview, "counts" | "countedOf">> {
+  const { view } = scope;
+  const open = await openRuns(scope);
   const exact = open < OPEN_WALKED_MAX ? [...FEW, ...MANY] : FEW;
   const [found, newest] = await Promise.all([
     Promise.all(exact.map((state) => view.count({ atMost: COUNT_MAX, ...filterOf(state) }))),

@@ -9,7 +9,7 @@ import type {
 import { rowsOf } from "./listed-rows.ts";
 import { wholeNumber } from "./query-values.ts";
 import { runRow, shownAttributes } from "./run-row.ts";
-import { type Ask, storeNow } from "./scope.ts";
+import { type Ask, type Scope, storeNow } from "./scope.ts";
 import { BRIEF_CHARACTERS } from "./shown-value.ts";
 
 const UPCOMING = 20;

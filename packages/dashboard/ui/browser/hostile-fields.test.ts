@@ -1,7 +1,7 @@
 // Whatever a store can keep may want to be more than text: names, ids, reasons, errors, values. Every page shows it, and nothing comes of it.
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type Client, connect, signal, silentLogger, task, workflow } from "holdfast";
+import { type Client, connect, NonRetryableError, signal, silentLogger, task, workflow } from "holdfast";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type Dashboard, dashboard } from "../../src/index.ts";
@@ -19,7 +19,7 @@ const flow = workflow(
   { name: bad("workflow"), version: bad("v"), queue: bad("queue") },
   async (ctx, input: { readonly text: string; readonly end: boolean }) => {
     await ctx.step(bad("step"), () => ({ [BAD]: input.text, __proto__: null }), {
-      compensate: () => Promise.reject(failure("undone")),
+      compensate: () => Promise.reject(new NonRetryableError(bad("undone"))),
       retry: "none",
     });
     ctx.set({ tenant: BAD });
@@ -99,7 +99,7 @@ describe.skipIf(CHROMIUM.program === undefined)(`in Chromium ${CHROMIUM.missing 
       await page.goto(`${url}/default/${path}`);
       await page.locator("h1").first().waitFor();
       await page.waitForLoadState("networkidle").catch(() => {});
-      await page.locator("main [role=cell], main h2, main [role=tabpanel]").filter({ visible: true }).first().waitFor();
+      await page.locator("main :is([role=cell], h2, [role=tabpanel], [role=grid], input)").filter({ visible: true }).first().waitFor();
       expect(await traces(page), path).toEqual([]);
       await expectNoFaults(page);
     }
@@ -125,7 +125,7 @@ async function traces(page: Page): Promise<string[]> {
 async function fill(hf: Client): Promise<void> {
   const queues = [bad("queue"), "default", bad("tasks")];
   await hf.worker({ workflows: [flow, child], name: bad("worker"), labels: { zone: BAD }, queues }).start();
-  await hf.queues.set(bad("queue"), { concurrency: 5, perKey: { concurrency: 3 } });
+  await hf.queues.set(bad("queue"), { concurrency: 5, perKey: { concurrency: 4 } });
   const who = { by: BAD, reason: bad("reason") };
   const start = (id: string, end = false) =>
     hf.start(flow, { text: BAD, end }, { id: bad(id), key: BAD, attributes: { note: BAD } });
@@ -141,7 +141,6 @@ async function fill(hf: Client): Promise<void> {
     id: bad("schedule"),
     workflow: child,
     cron: "0 3 * * *",
-    queue: bad("queue"),
   });
   await (await schedule.trigger()).result();
   await schedule.pause({ note: bad("note"), by: BAD });

@@ -20,13 +20,11 @@ interface EventLineProps {
   /** Undefined while its window is on its way. */
   readonly event: EventRow | undefined;
   readonly top: number;
-  /** @defaultValue opens it beside the list */
-  readonly onOpen?: () => void;
 }
 
 export const EVENT_HEIGHT = 29;
 
-export function EventLine({ seq, event, top, onOpen }: EventLineProps) {
+export function EventLine({ seq, event, top }: EventLineProps) {
   const [search, change] = useSearchState();
   const current = search.event === String(seq);
   return (
@@ -35,15 +33,23 @@ export function EventLine({ seq, event, top, onOpen }: EventLineProps) {
       className={styles.event}
       style={{ transform: `translateY(${top}px)` }}
       aria-current={current ? "true" : undefined}
-      onClick={onOpen ?? (() => change({ event: current ? undefined : String(seq) }, { replace: true }))}
+      onClick={() => change({ event: current ? undefined : String(seq) }, { replace: true })}
     >
+      <EventCells seq={seq} event={event} />
+    </button>
+  );
+}
+
+export function EventCells({ seq, event }: Pick<EventLineProps, "seq" | "event">) {
+  return (
+    <>
       <span className={styles.seq}>{seq}</span>
       <span className={styles.at}>{event === undefined ? "" : <Time at={event.at} form="preciseClock" />}</span>
       {event === undefined ? <span /> : <StatusGlyph value={glyphOf(event)} hidden />}
       <span>{event?.type ?? ""}</span>
       <span>{event === undefined ? "" : <EventText event={event} />}</span>
       <span className={styles.took}>{event?.ms === undefined ? "" : durationText(event.ms)}</span>
-    </button>
+    </>
   );
 }
 

@@ -4,16 +4,14 @@ import { useRead } from "../../api/reads.ts";
 import { Answer, Empty } from "../../components/answers.tsx";
 import { Panel } from "../../components/page.tsx";
 import { PageLink } from "../../links.tsx";
-import { useSearchState } from "../../search-state.ts";
 import { countOf } from "../../text/count-text.ts";
-import { EVENT_HEIGHT, EventLine } from "./event-line.tsx";
+import { EventCells } from "./event-line.tsx";
 import styles from "./run.module.css";
 
 const SHOWN = 6;
 
 /** The end of the history, below the timeline: what happened last, in words. */
 export function LatestEvents({ run }: { readonly run: RunDetail }) {
-  const [, change] = useSearchState();
   const total = run.historyLength;
   const read = useRead<EventsWindow>(within("runs", run.runId, "events"), {
     from: Math.max(0, total - SHOWN),
@@ -35,17 +33,20 @@ export function LatestEvents({ run }: { readonly run: RunDetail }) {
         empty={<Empty title="No events" />}
       >
         {({ events }) => (
-          <div className={styles.latest} style={{ height: events.length * EVENT_HEIGHT }}>
-            {events.toReversed().map((event, index) => (
-              <EventLine
-                key={event.seq}
-                seq={event.seq}
-                event={event}
-                top={index * EVENT_HEIGHT}
-                onOpen={() => change({ tab: "events", event: String(event.seq), op: undefined })}
-              />
+          <ul className={styles.latest}>
+            {events.toReversed().map((event) => (
+              <li key={event.seq}>
+                <PageLink
+                  page="runs"
+                  item={run.runId}
+                  search={{ tab: "events", event: String(event.seq) }}
+                  className={styles.event}
+                >
+                  <EventCells seq={event.seq} event={event} />
+                </PageLink>
+              </li>
             ))}
-          </div>
+          </ul>
         )}
       </Answer>
     </Panel>

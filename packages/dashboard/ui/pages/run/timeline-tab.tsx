@@ -8,13 +8,13 @@ import { useNow } from "../../components/time-settings.tsx";
 import { useSearchState } from "../../search-state.ts";
 import { useKey } from "../../shell/keys.ts";
 import { durationText } from "../../text/duration-text.ts";
-import { LatestEvents } from "./latest-events.tsx";
 import styles from "./timeline.module.css";
 import { TimelineChart } from "./timeline-chart.tsx";
 import { type TimelineData, useTimeline } from "./timeline-data.ts";
 import { criticalMs, type TimelineOp } from "./timeline-ops.ts";
 import { ROWS_MAX, rowsOf, type TimelineRow } from "./timeline-rows.ts";
 
+const LatestEvents = lazy(async () => ({ default: (await import("./latest-events.tsx")).LatestEvents }));
 const OpInspector = lazy(async () => ({ default: (await import("./op-inspector.tsx")).OpInspector }));
 const TimelineTable = lazy(async () => ({ default: (await import("./timeline-table.tsx")).TimelineTable }));
 
@@ -63,7 +63,9 @@ function TimelineView({ run, data }: { readonly run: RunDetail; readonly data: T
           )}
           <Legend expected={open && data.head.expected.length > 0} workflow={`${run.workflow}@${run.version}`} />
         </Panel>
-        <LatestEvents run={run} />
+        <Suspense>
+          <LatestEvents run={run} />
+        </Suspense>
       </div>
       {selected === undefined ? null : (
         <Suspense>
