@@ -62,10 +62,14 @@ export function personWords({ code, data }: ErrorRecord, status: RunSummary["sta
   return [who, why].filter((part) => part !== "").join(": ");
 }
 
+/** Codes that only repeat the state, or how the error was thrown. */
+const SAYS_NOTHING: ReadonlySet<string> = new Set(["run_timed_out", "non_retryable", "retryable"]);
+
 /** Errors of ours are whole sentences. Of others the code says more than the name of a class, and "Error" says nothing. */
 function headOf({ code, name }: ErrorRecord, line: string): string {
+  if (name === "HoldfastError" || SAYS_NOTHING.has(code ?? "")) return "";
   const head = code ?? (name === "Error" ? "" : name);
-  return head === "" || name === "HoldfastError" || line.startsWith(head) ? "" : `${head}: `;
+  return head === "" || line.startsWith(head) ? "" : `${head}: `;
 }
 
 /** Whether the error, or one that caused it, says all of these, in any case. */

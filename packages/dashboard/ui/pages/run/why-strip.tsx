@@ -126,5 +126,5 @@ function ResolveButton({ run, why }: { readonly run: RunDetail; readonly why: Wh
 /** The first sentence, and the others. */
 function sentences(text: string): readonly [string, string] {
   const end = /[.!?](?=\s)/.exec(text)?.index;
-  return end === undefined ? [text, ""] : [text.slice(0, end + 1), text.slice(end + 1).trim()];
+  return end === undefined ? [text, ""] : [text.slice(0, end + 1), text.slice(end + 1).replace(/^ +/, "")];
 }
