@@ -99,7 +99,11 @@ describe.skipIf(CHROMIUM.program === undefined)(`in Chromium ${CHROMIUM.missing 
       await page.goto(`${url}/default/${path}`);
       await page.locator("h1").first().waitFor();
       await page.waitForLoadState("networkidle").catch(() => {});
-      await page.locator("main :is([role=cell], h2, [role=tabpanel], [role=grid], input)").filter({ visible: true }).first().waitFor();
+      await page
+        .locator("main :is([role=cell], h2, [role=tabpanel], [role=grid], input)")
+        .filter({ visible: true })
+        .first()
+        .waitFor();
       expect(await traces(page), path).toEqual([]);
       await expectNoFaults(page);
     }

@@ -58,7 +58,11 @@ describe.skipIf(CHROMIUM.program === undefined)(`in Chromium ${CHROMIUM.missing 
       const page = await openPage(browser, url);
       await page.locator("h1").first().waitFor();
       await page.waitForLoadState("networkidle").catch(() => {});
-      await page.locator("main :is([role=cell], h2, [role=tabpanel], [role=grid], input)").filter({ visible: true }).first().waitFor();
+      await page
+        .locator("main :is([role=cell], h2, [role=tabpanel], [role=grid], input)")
+        .filter({ visible: true })
+        .first()
+        .waitFor();
       expect(await walk(page)).toEqual({ missed: [], unseen: [], left: true });
       await page.context().close();
     },

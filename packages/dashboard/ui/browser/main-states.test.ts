@@ -124,7 +124,10 @@ describe.skipIf(CHROMIUM.program === undefined)(`in Chromium ${CHROMIUM.missing 
     const row = page.getByRole("table", { name: "Failures" }).getByRole("row", { name: /the bank is away/ });
     await row.getByRole("link", { name: "Error" }).click();
     await page.waitForURL(/workflow=bank/);
-    await page.getByRole("row", { name: /bank-1/ }).getByText("call: the bank is away").waitFor();
+    await page
+      .getByRole("row", { name: /bank-1/ })
+      .getByText("call: the bank is away")
+      .waitFor();
     await page.getByRole("link", { name: "bank-1" }).click();
     const strip = page.getByRole("region", { name: "How it ended" });
     await strip.getByText("Failed in call: the bank is away.").waitFor();
