@@ -12,13 +12,16 @@ import { bundleProgram, type WorkerBundle } from "./worker-bundle.ts";
 
 const WORKERS = 4;
 const KILLS = 8;
-const RUNS = 60;
+/** Of each key. */
+const RUNS = 30;
 /** Of one key. */
 const LIMIT = 10;
 /** Of all keys. */
 const LIMIT_OF_ALL = 14;
 /** Effects of all workers between two kills, at most. */
-const PAUSE_MAX = 8;
+const PAUSE_MAX = 14;
+/** Of the places, on average. */
+const USE_LEAST = 0.8;
 const PATIENCE_MS = 90_000;
 const KEYS = ["a", "b"];
 
@@ -54,7 +57,7 @@ function inside(lines: readonly Line[]): number[] {
  */
 function averageUse(lines: readonly Line[], limit: number): number {
   const counts = inside(lines);
-  const from = counts.findIndex((count) => count >= limit * 0.8);
+  const from = counts.findIndex((count) => count >= limit * USE_LEAST);
   const came = new Set<string>();
   const first = lines.map(({ what, id }) => what === "in" && !came.has(id) && Boolean(came.add(id)));
   const to = first.lastIndexOf(true);
@@ -103,10 +106,7 @@ describe.each([
       expect(new Set(await done)).toEqual(new Set(["done"]));
       const lines = readLines();
       expect(Math.max(...inside(lines))).toBeLessThanOrEqual(LIMIT_OF_ALL);
-      expect(Math.max(...inside(lines))).toBeGreaterThanOrEqual(LIMIT_OF_ALL * 0.8);
-      // An average over time says how busy the machine is as well: only where it is asked for.
-      if (process.env["HOLDFAST_TORTURE_ALL"])
-        expect(averageUse(lines, LIMIT_OF_ALL)).toBeGreaterThanOrEqual(LIMIT_OF_ALL * 0.8);
+      expect(averageUse(lines, LIMIT_OF_ALL)).toBeGreaterThanOrEqual(LIMIT_OF_ALL * USE_LEAST);
       for (const key of KEYS) {
         const own = lines.filter((line) => line.key === key);
         expect(Math.max(...inside(own))).toBeLessThanOrEqual(LIMIT);

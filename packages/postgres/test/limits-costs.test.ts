@@ -63,7 +63,7 @@ test("a claim behind a full limit reads as much with thousands of runs in line a
       Array.from({ length: 500 }, (_, n) => newRun(2_000 + i + n, { key: keys[n % 3] as string })),
     );
   }
-  while ((await claim(store, worker, nextClaim())).moreDue);
+  while ((await claim(store, worker, nextClaim())).nextDueAt !== null);
   await database.sql(`vacuum ${database.name("runs")}`);
   const [state] = await store.queues.list({ namespace, holdersMax: 1 });
   expect(state?.runs).toMatchObject({ waiting: MANY + 1, running: 1 });

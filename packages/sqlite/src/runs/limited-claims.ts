@@ -46,13 +46,12 @@ export function takeLimited(call: Call, limitedId: number, lanes: readonly Lane[
   for (const { runId } of going) leaveLine(call, { runId, seq: 0 });
   const waits = ({ runId }: PlacedKey): boolean => call.sql.columns(STILL_WAITS, runId, call.now) !== undefined;
   const room = limit - going.length;
-  const { admitted, nextAt } = admitFrom(call, limitedById(call, limitedId), room, { lanes, waits });
+  const { admitted, nextAt } = admitFrom(call, limitedById(call, limitedId), room, { lanes, waits }, left);
   const keys = admitted.map(({ runId }) => call.sql.columns(KEY, runId)?.[0] as number);
-  // The rest is sorted in at once: what comes next does not wait for a hint.
   return {
     taken: [...going.map(({ runKey }) => runKey), ...keys],
-    moreDue: left || free.length > limit,
-    nextAt: left ? call.now : nextAt,
+    moreDue: free.length > limit || (left && nextAt === call.now),
+    nextAt,
   };
 }
 

@@ -27,17 +27,16 @@ interface Due extends PlacedKey {
 /** `lanes`: those of the queue that the claim serves. */
 export function takeLimited(call: Call, limitedId: number, lanes: readonly TaskLane[], limit: number) {
   const { sql, now } = call;
-  let moreDue = false;
+  let left = false;
   for (const { laneId } of lanes) {
     const { due, more } = endsOf((newest) => sql.all<Due>(newest ? NEWEST : OLDEST, laneId, now));
-    moreDue ||= more;
+    left ||= more;
     for (const task of due) {
       lineUp(call, limitedId, { ...task, laneId });
       sql.execute(WAIT, task.runId, task.seq);
     }
   }
   const waits = ({ runId, seq }: PlacedKey): boolean => sql.columns(STILL_WAITS, runId, seq) !== undefined;
-  const { admitted, nextAt } = admitFrom(call, limitedById(call, limitedId), limit, { lanes, waits });
-  // The rest is sorted in at once.
-  return { taken: admitted, moreDue, nextAt: moreDue ? now : nextAt };
+  const { admitted, nextAt } = admitFrom(call, limitedById(call, limitedId), limit, { lanes, waits }, left);
+  return { taken: admitted, moreDue: left && nextAt === now, nextAt };
 }

@@ -1,5 +1,5 @@
 import { limitedFirst, sortedInFirst } from "../../model/decisions/admission.ts";
-import { isDue } from "../../model/decisions/due-time.ts";
+import { earlier, isDue } from "../../model/decisions/due-time.ts";
 import { fitsTask } from "../../model/decisions/task.ts";
 import type { ClaimTasksParams, ClaimTasksResult } from "../../ports/store.ts";
 import { admitFrom, isTaskInLine, limitedKey, limitedOf, lineUp, noteDue } from "../queues/place-state.ts";
@@ -37,15 +37,14 @@ export function claimTasks(state: MemoryState, params: ClaimTasksParams, now: nu
   };
   const takeLimited = (limited: LimitedQueue): void => {
     const left = sortIn(state, limited, found.limited.get(limited) ?? []);
-    moreDue ||= left;
-    if (left) nextDueAt = now;
     const serve = ({ runId, seq }: InQueue): TaskRecord | undefined => {
       const task = state.tasks.get(taskKey({ runId, seq })) as TaskRecord;
       return isTaskInLine(task) && fitsTask(task, params) ? task : undefined;
     };
-    const { admitted, nextAt } = admitFrom(state, limited, limit - taken.length, serve, now);
+    const { admitted, nextAt } = admitFrom(state, limited, limit - taken.length, serve, left, now);
     for (const task of admitted) take(task);
-    if (nextAt !== null) nextDueAt = Math.min(nextDueAt ?? nextAt, nextAt);
+    moreDue ||= left && nextAt === now;
+    nextDueAt = earlier(nextDueAt, nextAt);
   };
   const limited = params.solo ? [] : limitedQueues(state, params);
   const first = limitedFirst(params.claimId);
