@@ -74,6 +74,7 @@ export {
   paceAfter,
   paceNow,
   sortAgainAt,
+  sortedAtEachEnd,
 } from "./model/decisions/admission.ts";
 export { type ArrivalRefusal, type Arriving, type AtArrival, judgeArrival } from "./model/decisions/arrival.ts";
 export { ASK_TAKE_MS, isOpenAsk } from "./model/decisions/ask.ts";
@@ -173,6 +174,7 @@ export {
   type QueueState,
   type RateLimit,
   SORTED_MAX,
+  SORTED_MIN,
 } from "./model/queue-limits.ts";
 export type { RateRow } from "./model/rates.ts";
 export { type RestText, restOfText, restText, type TaskText } from "./model/rest-text.ts";

@@ -1,4 +1,14 @@
-import { admit, agedPriority, type Bucket, earlier, type KeyState, type Lines, paceAfter, sortAgainAt } from "holdfast/adapter";
+import {
+  admit,
+  agedPriority,
+  type Bucket,
+  earlier,
+  type KeyState,
+  type Lines,
+  type PlaceState,
+  paceAfter,
+  sortAgainAt,
+} from "holdfast/adapter";
 import type { Call } from "../database/call.ts";
 import { givePlace, type LimitedRow, leaveLine, makeReady, type PlacedKey } from "./place-state.ts";
 
@@ -48,12 +58,15 @@ export function admitFrom(
   const { sql, now } = call;
   const { limitedId, limits } = limited;
   for (const [key] of sql.allColumns(WAKE, limitedId, now)) makeReady(sql, limitedId, key as string);
-  const state = { ...limited, bucket: bucketOf(limited) };
-  const { queue, taken, nextAt } = admit(limits, state, linesOf(call, limited, served), limit, now);
+  const before = placesOf(limited);
+  const { queue, taken, nextAt } = admit(limits, before, linesOf(call, limited, served), limit, now);
   for (const { key, entry } of taken) givePlace(call, limitedId, key, entry);
-  const pace = paceAfter({ perSecond: limited.perSecond, at: limited.paceAt }, taken.length, now);
   const { running, bucket, virtualTime } = queue;
-  sql.execute(SAVE, running, ...storedBucket(bucket), virtualTime, pace.perSecond, pace.at, limitedId);
+  // Of a claim that gives nothing, nothing is written: it costs no flush of the file.
+  if (queue !== before) {
+    const pace = paceAfter({ perSecond: limited.perSecond, at: limited.paceAt }, taken.length, now);
+    sql.execute(SAVE, running, ...storedBucket(bucket), virtualTime, pace.perSecond, pace.at, limitedId);
+  }
   const next = nextAfter(call, limited, running, nextAt);
   const again = left ? sortAgainAt(limits, queue, now) : null;
   return { admitted: taken.map(({ entry }) => entry), nextAt: earlier(next, again) };
@@ -95,6 +108,10 @@ function linesOf(call: Call, { limitedId, limits }: LimitedRow, { lanes, waits }
         );
     },
   };
+}
+
+export function placesOf(limited: LimitedRow): PlaceState {
+  return { running: limited.running, bucket: bucketOf(limited), virtualTime: limited.virtualTime };
 }
 
 export interface StoredBucket {

@@ -1,4 +1,4 @@
-import { type Run, SORTED_MAX } from "holdfast/adapter";
+import { type Run, SORTED_MAX, SORTED_MIN } from "holdfast/adapter";
 import { expect } from "vitest";
 import type { Fixture } from "../../fixture.ts";
 import { Holder } from "../../holder.ts";
@@ -210,7 +210,7 @@ export const lines: Suite = {
     "a claim that leaves something to be sorted in asks again at once, or in a moment if nothing can begin anyway":
       async (t) => {
         await t.queues.set({ concurrency: 2 });
-        await t.startMany(Array.from({ length: 5 * SORTED_MAX }, () => t.newRun({ key: "a" })));
+        await t.startMany(Array.from({ length: 5 * SORTED_MIN }, () => t.newRun({ key: "a" })));
         const worker = await t.worker();
         const ask = async (limit: number) => {
           const at = t.now;
@@ -221,7 +221,7 @@ export const lines: Suite = {
         expect(await ask(1)).toEqual({ runs: 1, moreDue: true, inMs: 0 });
         expect(await ask(10)).toEqual({ runs: 1, moreDue: false, inMs: 20 });
         expect((await t.claim(worker)).nextDueAt).toBeNull();
-        expect((await t.queues.read()).runs).toMatchObject({ waiting: 5 * SORTED_MAX - 2, running: 2 });
+        expect((await t.queues.read()).runs).toMatchObject({ waiting: 5 * SORTED_MIN - 2, running: 2 });
       },
 
     "runs that were started together begin in the order of their starts, whatever their run ids": async (t) => {
@@ -246,7 +246,7 @@ export const lines: Suite = {
       await t.startMany(runs);
       await t.advance(1);
       const rounds = await sortAll(t, worker);
-      expect(rounds).toBeLessThanOrEqual(Math.ceil(2_500 / (2 * SORTED_MAX)) + 1);
+      expect(rounds).toBeLessThanOrEqual(Math.ceil(2_500 / (2 * SORTED_MIN)) + 1);
       expect((await t.queues.read()).runs).toMatchObject({ waiting: 2_499, running: 1 });
     },
   },

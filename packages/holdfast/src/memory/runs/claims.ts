@@ -1,4 +1,4 @@
-import { limitedFirst, sortedInFirst } from "../../model/decisions/admission.ts";
+import { limitedFirst, sortedAtEachEnd, sortedInFirst } from "../../model/decisions/admission.ts";
 import { earlier, isDue } from "../../model/decisions/due-time.ts";
 import type { Message } from "../../model/message.ts";
 import { mayTakeUp } from "../../model/parked-by.ts";
@@ -126,7 +126,7 @@ function sortIn(
   waiting.sort((a, b) => byDue(a, b) || runNumber(state, a.runId) - runNumber(state, b.runId));
   free.sort((a, b) => (a.runId < b.runId ? -1 : 1));
   let nextAt: number | null = null;
-  const sorted = sortedInFirst(waiting);
+  const sorted = sortedInFirst(waiting, sortedAtEachEnd(limited.limits, limited.state, now));
   for (const row of sorted) {
     queueRun(state, limited, row);
     nextAt = earlier(nextAt, row.availableAt);

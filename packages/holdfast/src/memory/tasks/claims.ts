@@ -1,4 +1,4 @@
-import { limitedFirst, sortedInFirst } from "../../model/decisions/admission.ts";
+import { limitedFirst, sortedAtEachEnd, sortedInFirst } from "../../model/decisions/admission.ts";
 import { earlier, isDue } from "../../model/decisions/due-time.ts";
 import { fitsTask } from "../../model/decisions/task.ts";
 import type { ClaimTasksParams, ClaimTasksResult } from "../../ports/store.ts";
@@ -36,7 +36,7 @@ export function claimTasks(state: MemoryState, params: ClaimTasksParams, now: nu
     for (const task of found.due.slice(0, room)) take(task);
   };
   const takeLimited = (limited: LimitedQueue): void => {
-    const left = sortIn(state, limited, found.limited.get(limited) ?? []);
+    const left = sortIn(state, limited, found.limited.get(limited) ?? [], now);
     const serve = ({ runId, seq }: InQueue): TaskRecord | undefined => {
       const task = state.tasks.get(taskKey({ runId, seq })) as TaskRecord;
       return isTaskInLine(task) && fitsTask(task, params) ? task : undefined;
@@ -78,9 +78,9 @@ function limitedQueues(state: MemoryState, { namespace, queues }: ClaimTasksPara
 }
 
 /** What is due goes into line. Returns whether something is left. */
-function sortIn(state: MemoryState, limited: LimitedQueue, due: TaskRecord[]): boolean {
+function sortIn(state: MemoryState, limited: LimitedQueue, due: TaskRecord[], now: number): boolean {
   due.sort((a, b) => (a.availableAt as number) - (b.availableAt as number));
-  const sorted = sortedInFirst(due);
+  const sorted = sortedInFirst(due, sortedAtEachEnd(limited.limits, limited.state, now));
   for (const task of sorted) {
     lineUp(state, limited, task, task.availableAt as number);
     task.availableAt = null;

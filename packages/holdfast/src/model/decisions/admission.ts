@@ -8,7 +8,7 @@
  *      has not been counted yet; the next claim does that.
  *  Q3. A place is given back once: by the end of its run, or of its attempt. A continuation inherits it; a reopened run waits anew.
  */
-import { NO_KEY, type PlaceLimits, type QueueLimits, type RateLimit, SORTED_MAX } from "../queue-limits.ts";
+import { NO_KEY, type PlaceLimits, type QueueLimits, type RateLimit, SORTED_MAX, SORTED_MIN } from "../queue-limits.ts";
 
 /** So many keys a round looks at. */
 const KEYS_MAX = 100;
@@ -225,7 +225,12 @@ export function limitedFirst(claimId: string): boolean {
   return /[0-7]$/.test(claimId);
 }
 
+/** How many of the oldest, and how many of the newest, a claim sorts in. */
+export function sortedAtEachEnd(limits: QueueLimits, queue: PlaceState, now: number): number {
+  return Math.max(SORTED_MIN, Math.min(SORTED_MAX, freePlaces(limits, queue, now)));
+}
+
 /** Those of many, in the order of their due times, that a claim sorts in. */
-export function sortedInFirst<T>(due: readonly T[]): readonly T[] {
-  return due.length <= 2 * SORTED_MAX ? due : [...due.slice(0, SORTED_MAX), ...due.slice(-SORTED_MAX)];
+export function sortedInFirst<T>(due: readonly T[], atEachEnd: number): readonly T[] {
+  return due.length <= 2 * atEachEnd ? due : [...due.slice(0, atEachEnd), ...due.slice(-atEachEnd)];
 }

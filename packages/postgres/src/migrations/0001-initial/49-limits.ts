@@ -123,6 +123,11 @@ create function sort_again_at(p_limited int, p_now bigint) returns bigint langua
     from limited q cross join lateral (select tokens_in(q.tokens, q.tokens_at, q.limits -> 'rate', p_now, q.awaited)) as t(tokens)
    where q.limited_id = p_limited $$;
 
+-- How many of the oldest, and how many of the newest, a claim sorts in (sortedAtEachEnd). The places that were given back are counted.
+create function sorted_at_each_end(q limited, p_now bigint) returns int language sql stable as $$
+  select greatest(10, least(25, (q.limits ->> 'concurrency')::bigint - q.running,
+    floor(tokens_in(q.tokens, q.tokens_at, q.limits -> 'rate', p_now, q.awaited))::bigint))::int $$;
+
 -- Gives up to p_limit places to the heads of the lines, as far as they are in these lanes. The rows of runs or tasks that got one are
 -- locked, and returned in order.
 create function admit_places(
@@ -258,7 +263,7 @@ create function take_limited_runs(p_limited int, p_workflows text[], p_versions 
   out o_run uuid[], out o_rows tid[], out o_lanes int[], out o_left int[], out o_next bigint)
 language plpgsql volatile set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
-  q limited; l record; v_left boolean := false; v_again bigint; v_priorities int[] := '{}'; v_rows tid[]; f_run uuid[] := '{}'; f_rows tid[] := '{}'; f_at bigint[] := '{}'; f_priority int[] := '{}';
+  q limited; l record; v_ends int; v_left boolean := false; v_again bigint; v_priorities int[] := '{}'; v_rows tid[]; f_run uuid[] := '{}'; f_rows tid[] := '{}'; f_at bigint[] := '{}'; f_priority int[] := '{}';
   w_run uuid[] := '{}'; w_rows tid[] := '{}'; w_at bigint[] := '{}'; w_lane int[] := '{}'; w_no bigint[] := '{}'; v_key text[]; a record;
 begin
   o_run := '{}'; o_rows := '{}'; o_lanes := '{}'; o_left := '{}';
@@ -269,6 +274,7 @@ begin
   select * into q from limited x where x.limited_id = p_limited;
   if not found then return; end if;
   q.running := q.running - count_places_back(p_limited, q.virtual_time);
+  v_ends := sorted_at_each_end(q, p_now);
   for l in
     select n.lane_id, n.priority from lanes n
      where n.namespace = q.namespace and n.queue = q.queue
@@ -279,12 +285,12 @@ begin
     v_priorities := v_priorities || l.priority;
     -- First the locks: a message that came meanwhile is seen only by a new snapshot. The oldest and the newest: SORTED_MAX.
     v_rows := array(select r.ctid from runs r where r.lane_id = l.lane_id and not r.suspect and r.available_at <= p_now
-                     order by r.available_at limit 25 for no key update skip locked);
-    if cardinality(v_rows) = 25 then
+                     order by r.available_at limit v_ends for no key update skip locked);
+    if cardinality(v_rows) = v_ends then
       v_rows := v_rows || array(
         select r.ctid from runs r where r.lane_id = l.lane_id and not r.suspect and r.available_at <= p_now and r.ctid <> all (v_rows)
-         order by r.available_at desc limit 25 for no key update skip locked);
-      v_left := v_left or cardinality(v_rows) = 50;
+         order by r.available_at desc limit v_ends for no key update skip locked);
+      v_left := v_left or cardinality(v_rows) = 2 * v_ends;
     end if;
     continue when cardinality(v_rows) = 0;
     for a in
@@ -339,7 +345,7 @@ end $$;
 create function take_limited_tasks(p_limited int, p_names text[], p_labels text[], p_limit int, p_now bigint,
   out o_rows tid[], out o_lanes int[], out o_left int[], out o_next bigint)
 language plpgsql volatile set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
-declare q limited; l record; v_left boolean := false; v_again bigint; v_priorities int[] := '{}'; v_rows tid[]; v_key text[]; a record;
+declare q limited; l record; v_ends int; v_left boolean := false; v_again bigint; v_priorities int[] := '{}'; v_rows tid[]; v_key text[]; a record;
 begin
   o_rows := '{}'; o_lanes := '{}'; o_left := '{}';
   if not pg_try_advisory_xact_lock(limited_lock(p_limited)) then
@@ -349,6 +355,7 @@ begin
   select * into q from limited x where x.limited_id = p_limited;
   if not found then return; end if;
   q.running := q.running - count_places_back(p_limited, q.virtual_time);
+  v_ends := sorted_at_each_end(q, p_now);
   for l in
     select n.lane_id, n.priority from task_lanes n
      where n.namespace = q.namespace and n.queue = q.queue and n.name = any (p_names) and n.requires <@ p_labels
@@ -357,12 +364,12 @@ begin
     o_lanes := o_lanes || l.lane_id;
     v_priorities := v_priorities || l.priority;
     v_rows := array(select t.ctid from tasks t where t.lane_id = l.lane_id and not t.suspect and t.available_at <= p_now
-                     order by t.available_at limit 25 for no key update skip locked);
-    if cardinality(v_rows) = 25 then
+                     order by t.available_at limit v_ends for no key update skip locked);
+    if cardinality(v_rows) = v_ends then
       v_rows := v_rows || array(
         select t.ctid from tasks t where t.lane_id = l.lane_id and not t.suspect and t.available_at <= p_now and t.ctid <> all (v_rows)
-         order by t.available_at desc limit 25 for no key update skip locked);
-      v_left := v_left or cardinality(v_rows) = 50;
+         order by t.available_at desc limit v_ends for no key update skip locked);
+      v_left := v_left or cardinality(v_rows) = 2 * v_ends;
     end if;
     continue when cardinality(v_rows) = 0;
     with entered as (
