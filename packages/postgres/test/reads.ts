@@ -10,9 +10,14 @@ export interface Reads {
 }
 
 /** In the open transaction of the test connection: the counts are reported, and reset, when it ends. */
-export async function readsOf(database: TestDatabase, text: string, values: readonly unknown[]): Promise<Reads> {
+export async function readsOf(
+  database: TestDatabase,
+  what: string | (() => Promise<void>),
+  values: readonly unknown[] = [],
+): Promise<Reads> {
   const before = await readsSoFar(database);
-  await database.sql(text, [...values]);
+  if (typeof what === "string") await database.sql(what, [...values]);
+  else await what();
   const after = await readsSoFar(database);
   return {
     inSequence: after.inSequence - before.inSequence,
@@ -39,4 +44,11 @@ export async function pagesOf(database: TestDatabase, text: string, values: read
   const [plan] = (row?.["QUERY PLAN"] ?? []) as { readonly Plan: Readonly<Record<string, number>> }[];
   const { "Shared Hit Blocks": hit = Number.NaN, "Shared Read Blocks": read = Number.NaN } = plan?.Plan ?? {};
   return hit + read;
+}
+
+/** How many records of the write-ahead log a statement writes. Unlike their bytes, they do not depend on when the last checkpoint was. */
+export async function recordsOf(database: TestDatabase, text: string, values: readonly unknown[]): Promise<number> {
+  const [row] = await database.sql(`explain (analyze, wal, format json) ${text}`, [...values]);
+  const [plan] = (row?.["QUERY PLAN"] ?? []) as { readonly Plan: Readonly<Record<string, number>> }[];
+  return plan?.Plan["WAL Records"] ?? Number.NaN;
 }
