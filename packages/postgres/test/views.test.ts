@@ -146,9 +146,10 @@ test("tasks can be read with psql, without the secrets of their tokens", async (
   const tasks = [newTask(1, { requires: ["gpu"], startTimeoutMs: 500 }), newTask(2, { holdBy })];
   await schedule(store, [10], tasks);
   const rows = await database.sql(`select * from ${database.name("readable_tasks")} order by seq`);
+  const held = { held_by: "a worker", held_since: new Date(0x018900000000) };
   expect(rows).toMatchObject([
     { id: "order 10", task: "mail#1", requires: ["gpu"], status: "due", due_at: new Date(1_000), input: 0 },
-    { task: "mail#2", name: "mail", status: "held", held_by: "a worker", due_at: null, expires_at: null },
+    { task: "mail#2", name: "mail", status: "held", due_at: null, expires_at: null, ...held },
   ]);
   expect(rows[0]).toMatchObject({ expires_at: new Date(1_500), expires: "start_timeout" });
   expect(rows[0]).not.toHaveProperty("secret");
