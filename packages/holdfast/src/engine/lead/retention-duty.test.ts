@@ -8,13 +8,18 @@ const BATCH_MS = 40;
 const BATCH = 250;
 
 /** A store in which a batch takes its time, and how much is deleted in each of so many minutes. */
-async function deletedPerMinute(endedPerSecond: number, old: number, minutes: number): Promise<number[]> {
+async function deletedPerMinute(
+  endedPerSecond: number,
+  old: number,
+  minutes: number,
+  batchMs = BATCH_MS,
+): Promise<number[]> {
   const clock = new VirtualClock();
   let left = old;
   let deleted = 0;
   const purge = (): Promise<PurgeRunsResult> =>
     new Promise((resolve) => {
-      clock.setTimer(BATCH_MS, () => {
+      clock.setTimer(batchMs, () => {
         const purged = Math.min(BATCH, left);
         left -= purged;
         deleted += purged;
@@ -49,6 +54,15 @@ test("a backlog is deleted at a pace that leaves the store to others, however la
   expect(first / 60).toBeGreaterThan(200);
   expect(first / 60).toBeLessThan(320);
   expect(third).toBeLessThanOrEqual(first * 1.1);
+});
+
+test("where batches take long, they are a tenth of the time at most", async () => {
+  const [first = 0, second = 0] = await deletedPerMinute(0, 1_000_000, 2, 500);
+  const most = (0.1 * 60_000) / 500;
+  for (const batches of [first / BATCH, second / BATCH]) {
+    expect(batches).toBeLessThanOrEqual(most);
+    expect(batches).toBeGreaterThan(0.8 * most);
+  }
 });
 
 test("where more ends than that pace deletes, it is faster, and catches up", async () => {

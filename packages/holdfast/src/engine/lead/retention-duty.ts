@@ -23,12 +23,13 @@ const REPEAT_MS = 50_000;
 const ROUND_MS = REPEAT_MS / 2;
 const RUNS_PER_BATCH = 250;
 /**
- * How many times as long as a batch took nothing is deleted after it; the least, and the most: in a busy process most of what a batch
- * takes is its wait for a turn.
+ * How many times as long as a batch took nothing is deleted after it; the least, and the most: in a busy process much of what a batch
+ * takes is its wait for a turn. But where batches take long, others wait for what they wait for, and so it is never more than a tenth of the time.
  */
 const REST_FACTOR = 20;
 const REST_MS_MIN = 20;
 const REST_MS_MAX = 1_000;
+const REST_FACTOR_BUSY = 10;
 /** The least if it would fall behind otherwise; how far it looks back for that, and how much faster than runs end it is then. */
 const REST_FACTOR_MIN = 2;
 const LOOKED_BACK_MS = 60 * 60 * 1000;
@@ -136,7 +137,8 @@ export class RetentionDuty {
     round.stretches = more && last ? [...others, { ...stretch, after: last }] : others;
     if (purged === 0) return 0;
     const tookMs = clock.monotonic() - sentAt;
-    const usualMs = Math.min(REST_MS_MAX, Math.max(REST_MS_MIN, REST_FACTOR * tookMs));
+    const quietMs = Math.min(REST_MS_MAX, Math.max(REST_MS_MIN, REST_FACTOR * tookMs));
+    const usualMs = Math.max(quietMs, REST_FACTOR_BUSY * tookMs);
     if (round.perSecond === 0) return usualMs;
     const neededMs = (1_000 * purged) / round.perSecond - tookMs;
     return Math.min(usualMs, Math.max(REST_MS_MIN, REST_FACTOR_MIN * tookMs, neededMs));
