@@ -49,8 +49,7 @@ async function main({ job, size, engine, mark }: Inside): Promise<Figures> {
   const { store, workerId } = loop;
   const [namespace, leaseMs] = ["default", 3_600_000];
   const about = { namespace, leaseMs, queues: ["nothing"], workflows: [], labels: {} };
-  for (let i = 1; i < workers; i++)
-    await store.workers.register({ workerId: newId(), name: `worker ${i}`, ...about });
+  for (let i = 1; i < workers; i++) await store.workers.register({ workerId: newId(), name: `worker ${i}`, ...about });
   const once: Readonly<Record<string, (i: number) => Promise<unknown>>> = {
     Start: (i) => engine.start("seq", `one-${i}`, 1),
     // Queues in which nothing is due.

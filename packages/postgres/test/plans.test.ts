@@ -120,15 +120,16 @@ test("a run that is restarted is read alone", async () => {
   try {
     // Twice: what the session reads to plan counts, too.
     for (const n of [1_006, 1_009]) {
-      await database.sql(`update ${database.name("runs")} set held_by = $1, claim_id = $1, available_at = null where run_id = $2`, [
-        worker,
-        idOf(n),
-      ]);
+      await database.sql(
+        `update ${database.name("runs")} set held_by = $1, claim_id = $1, available_at = null where run_id = $2`,
+        [worker, idOf(n)],
+      );
       const values = ["default", idOf(n), 1, 0, 2, 41, null, false];
       const { inSequence, byIndex } = await readsOf(database, call("restart_run", 8), values);
-      const [row] = await database.sql(`select held_by, epoch, event_count from ${database.name("runs")} where run_id = $1`, [
-        idOf(n),
-      ]);
+      const [row] = await database.sql(
+        `select held_by, epoch, event_count from ${database.name("runs")} where run_id = $1`,
+        [idOf(n)],
+      );
       expect(row).toEqual({ held_by: null, epoch: 2, event_count: 3 });
       expect(inSequence).toBe(0);
       if (n === 1_009) expect(byIndex).toBeLessThan(30);

@@ -65,7 +65,12 @@ test("a backlog is deleted at a pace that leaves the store to others, however la
 });
 
 test("where a batch is at work for long, that is a tenth of the time at most", async () => {
-  const [first = 0, second = 0] = await deletedPerMinute({ endedPerSecond: 0, old: 1_000_000, minutes: 2, batchMs: 500 });
+  const [first = 0, second = 0] = await deletedPerMinute({
+    endedPerSecond: 0,
+    old: 1_000_000,
+    minutes: 2,
+    batchMs: 500,
+  });
   const most = (0.1 * 60_000) / 500;
   for (const batches of [first / BATCH, second / BATCH]) {
     expect(batches).toBeLessThanOrEqual(most);
