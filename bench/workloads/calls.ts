@@ -1,6 +1,7 @@
 import type { Figures } from "../lab/engine.ts";
 import type { Inside } from "../lab/inside.ts";
 import { STORES, type Workload } from "../lab/workload.ts";
+import type { Medians } from "../report/medians.ts";
 import { pause, quantile } from "./flow.ts";
 
 /** How many milliseconds half of the calls may take. */
@@ -34,7 +35,7 @@ export const calls: Workload = {
   goals: STORES.flatMap(([store, title]) =>
     CALLS.map(([name, what, atMost]) => ({
       text: `one call on an idle ${title}: p50 of a ${what}, ms`,
-      figure: (m) => m.value("calls", `holdfast-${store}`, `p50${name}`),
+      figure: (m: Medians) => m.value("calls", `holdfast-${store}`, `p50${name}`),
       atMost,
     })),
   ),
