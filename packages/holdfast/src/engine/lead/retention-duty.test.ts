@@ -88,7 +88,8 @@ test("what a batch waits for its turn is no work, and so no reason to rest longe
 
 test("where more ends than that pace deletes, it is faster, and catches up", async () => {
   const perMinute = await deletedPerMinute({ endedPerSecond: 1_000, old: 100_000, minutes: 6 });
-  expect((perMinute[0] ?? 0) / 60).toBeLessThan(1_000);
+  // The first round is at the usual pace.
+  expect(perMinute[0] ?? 0).toBeLessThan(0.7 * (perMinute[2] ?? 0));
   expect((perMinute[2] ?? 0) / 60).toBeGreaterThan(1_400);
   const deleted = perMinute.reduce((sum, one) => sum + one, 0);
   // Everything of the backlog, and what has ended since, but for the last moments.
