@@ -4,6 +4,8 @@ import type { TestDatabase } from "./test-database.ts";
 export interface Reads {
   /** Rows of large tables read by sequential scans. */
   readonly inSequence: number;
+  /** The same of the workers: a table of a few rows is quicker to read as a whole. */
+  readonly workers: number;
   /** Rows fetched through an index, and index entries read, with or without their rows. */
   readonly byIndex: number;
   readonly entries: number;
@@ -21,6 +23,7 @@ export async function readsOf(
   const after = await readsSoFar(database);
   return {
     inSequence: after.inSequence - before.inSequence,
+    workers: after.workers - before.workers,
     byIndex: after.byIndex - before.byIndex,
     entries: after.entries - before.entries,
   };
@@ -29,6 +32,7 @@ export async function readsOf(
 async function readsSoFar(database: TestDatabase): Promise<Reads> {
   const [row] = await database.sql(
     `select coalesce(sum(seq_tup_read) filter (where relname not in ('lanes', 'workers')), 0)::int as "inSequence",
+            coalesce(sum(seq_tup_read) filter (where relname = 'workers'), 0)::int as workers,
             coalesce(sum(idx_tup_fetch), 0)::int as "byIndex",
             (select coalesce(sum(pg_stat_get_xact_tuples_returned(indexrelid)), 0)::int
                from pg_stat_user_indexes where schemaname = $1) as entries
