@@ -27,6 +27,7 @@ import { GuestRuns } from "./guests/guest-runs.ts";
 import type { MountedPages } from "./mounted-pages.ts";
 import type { RunningService, ServiceHost } from "./mounted-service.ts";
 import { browserRules } from "./port/browser-rules.ts";
+import type { CallKind } from "./port/call-faults.ts";
 import { Listener } from "./port/listener.ts";
 import { openApi } from "./port/open-api.ts";
 import { contextValuesOf } from "./port/request-facts.ts";
@@ -194,8 +195,7 @@ function makeParts(options: ServerOptions, opened: OpenedClients) {
     clock,
     rules: browserRules(options.host ?? "127.0.0.1", !methods.includes("none"), options.hosts ?? []),
     services: connectNodeAdapter({ routes: routes.add, contextValues: contextValuesOf, ...READING }),
-    isCall: (path) => routes.paths.has(path),
-    isStream: (path) => routes.streams.has(path),
+    kindOf: (path) => routes.kinds.get(path),
     store: new StorePort({
       service: sessions,
       authenticator,
@@ -280,12 +280,10 @@ function routesOf(guard: Guard, shared: Shared, running: readonly RunningService
       one.route(router);
     }
   };
-  const methods = services.flatMap((service) => service.methods);
-  const path = (method: (typeof methods)[number]): string => `/${method.parent.typeName}/${method.name}`;
-  const streaming = methods.filter(
-    ({ methodKind }) => methodKind === "bidi_streaming" || methodKind === "client_streaming",
-  );
-  return { add, paths: new Set(methods.map(path)), streams: new Set(streaming.map(path)) };
+  const kinds = new Map<string, CallKind>();
+  for (const { methods } of services)
+    for (const { parent, name, methodKind } of methods) kinds.set(`/${parent.typeName}/${name}`, methodKind);
+  return { add, kinds };
 }
 
 /** Empty if the server can do its work; else why not. Asked often: the store is asked at most once a second. */

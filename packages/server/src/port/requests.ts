@@ -5,6 +5,7 @@ import type { Clock } from "holdfast/adapter";
 import type { StorePort } from "../store-service/store-port.ts";
 import { type NodeResponse, sendJson, sendText } from "./answers.ts";
 import { type BrowserRules, browserFault } from "./browser-rules.ts";
+import { type CallKind, callFault } from "./call-faults.ts";
 import { BODY_MS_MAX, type NodeHandler } from "./listener.ts";
 import { factsOf, type NodeRequest } from "./request-facts.ts";
 
@@ -13,9 +14,8 @@ export interface RequestsParams {
   readonly rules: BrowserRules;
   /** The calls. */
   readonly services: NodeHandler;
-  readonly isCall: (path: string) => boolean;
-  /** Calls whose request takes as long as its caller wants. */
-  readonly isStream: (path: string) => boolean;
+  /** Undefined: there is no such call. */
+  readonly kindOf: (path: string) => CallKind | undefined;
   /** The store, for Holdfast's own clients. */
   readonly store: Pick<StorePort, "isCall" | "isStream" | "answer">;
   readonly hooks: (request: NodeRequest, path: string, response: NodeResponse) => Promise<void>;
@@ -46,9 +46,11 @@ export class Requests {
     (response as NodeJS.EventEmitter).on("error", () => {});
     const fault = browserFault(request, this.#params.rules);
     if (fault !== undefined) return sendJson(response, 403, { code: "permission_denied", message: fault });
-    const { isStream, isCall, services, store } = this.#params;
-    if (!isStream(path) && !store.isStream(path)) this.#limitBody(request);
-    if (isCall(path)) return services(request, response);
+    const { kindOf, store } = this.#params;
+    const kind = kindOf(path);
+    // The request of such a stream takes as long as its caller wants.
+    if (kind !== "bidi_streaming" && kind !== "client_streaming" && !store.isStream(path)) this.#limitBody(request);
+    if (kind !== undefined) return this.#call(request, response, kind);
     const answered = store.isCall(path) ? store.answer(request, path, response) : this.#answer(request, path, response);
     answered.catch(() => sendText(response, 500, "The server met an error.\n"));
   };
@@ -63,6 +65,14 @@ export class Requests {
         resolve();
       };
     });
+  }
+
+  #call(request: NodeRequest, response: NodeResponse, kind: CallKind): void {
+    const fault = callFault(request, kind);
+    if (fault === undefined) return this.#params.services(request, response);
+    const { status, headers, ...said } = fault;
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+    sendJson(response, status, said);
   }
 
   #left(response: NodeResponse): void {
