@@ -54,7 +54,9 @@ export const EXPECTED = {
 
 /** With a worker somewhere, through the same server. */
 export async function converse(hf: Client): Promise<unknown> {
-  const runs = await hf.startMany([0, 1, 2, 3, 4].map((n) => ({ workflow: order, input: n, options: { id: `o${n}` } })));
+  const runs = await hf.startMany(
+    [0, 1, 2, 3, 4].map((n) => ({ workflow: order, input: n, options: { id: `o${n}` } })),
+  );
   const updates = await Promise.all(runs.map((run) => run.update(add, 10)));
   const asked = await runs[2]?.query(total);
   await Promise.all(runs.map((run, n) => run.signal(approve, { by: `b${n}` }, { id: "once" })));

@@ -20,7 +20,10 @@ export class OtherBuild {
 
   /** `revision`: a commit or a tag. */
   constructor(revision: string) {
-    const archive = spawnSync("git", ["archive", "--format=tar", revision, "packages"], { cwd: root, maxBuffer: 1 << 30 });
+    const archive = spawnSync("git", ["archive", "--format=tar", revision, "packages"], {
+      cwd: root,
+      maxBuffer: 1 << 30,
+    });
     if (archive.status !== 0) throw new Error(`git archive ${revision}: ${archive.stderr}`);
     const unpacked = spawnSync("tar", ["-x", "-C", this.#folder], { input: archive.stdout });
     if (unpacked.status !== 0) throw new Error(`tar: ${unpacked.stderr}`);
@@ -76,6 +79,9 @@ export class OtherBuild {
 export function revisionToCompare(): string | undefined {
   const wanted = process.env["HOLDFAST_SKEW_AGAINST"];
   if (wanted) return wanted;
-  const git = (...args: string[]): string => spawnSync("git", args, { cwd: root, encoding: "utf8" }).stdout?.trim() ?? "";
-  return git("describe", "--tags", "--abbrev=0", "--match", "v*") || git("rev-parse", "--verify", "-q", "HEAD") || undefined;
+  const git = (...args: string[]): string =>
+    spawnSync("git", args, { cwd: root, encoding: "utf8" }).stdout?.trim() ?? "";
+  return (
+    git("describe", "--tags", "--abbrev=0", "--match", "v*") || git("rev-parse", "--verify", "-q", "HEAD") || undefined
+  );
 }

@@ -56,7 +56,7 @@ describe.skipIf(revision === undefined)("a server that this client cannot talk t
     const other = new OtherBuild(revision as string);
     onTestFinished(() => other.remove());
     const version = "packages/server/src/store-service/version.ts".replace("packages/", "");
-    other.edit(version, "VERSION = \"0.", 'VERSION = "7.');
+    other.edit(version, 'VERSION = "0.', 'VERSION = "7.');
     const url = (await other.run("server")) as string;
     const refused = connect(url, { logger: silentLogger });
     await expect(refused).rejects.toMatchObject({

@@ -1,6 +1,6 @@
 /** Puts the parts together, and takes them apart again in order. */
 import { setMaxListeners } from "node:events";
-import type { DescService } from "@bufbuild/protobuf";
+import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { ConnectRouter } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import {
@@ -27,7 +27,6 @@ import { GuestRuns } from "./guests/guest-runs.ts";
 import type { MountedPages } from "./mounted-pages.ts";
 import type { RunningService, ServiceHost } from "./mounted-service.ts";
 import { browserRules } from "./port/browser-rules.ts";
-import type { CallKind } from "./port/call-faults.ts";
 import { Listener } from "./port/listener.ts";
 import { openApi } from "./port/open-api.ts";
 import { contextValuesOf } from "./port/request-facts.ts";
@@ -60,6 +59,8 @@ const READING = {
   jsonOptions: { ignoreUnknownFields: false },
   interceptors: [callTrace],
 };
+/** Of services with calls that anybody may make: nobody who has no token makes the server keep more. */
+const SMALL = { readMaxBytes: 64 * 1024 };
 /** Calls that are being answered have this long when the server closes. */
 const CALLS_MS_MAX = 10_000;
 const OWN_SERVICES = [WorkflowService, WorkflowScheduleService, WorkerService, AdminService, NamespaceService];
@@ -195,7 +196,8 @@ function makeParts(options: ServerOptions, opened: OpenedClients) {
     clock,
     rules: browserRules(options.host ?? "127.0.0.1", !methods.includes("none"), options.hosts ?? []),
     services: connectNodeAdapter({ routes: routes.add, contextValues: contextValuesOf, ...READING }),
-    kindOf: (path) => routes.kinds.get(path),
+    methodOf: (path) => routes.methods.get(path),
+    stranger: methods.includes("none") ? undefined : (...asked) => guard.strangerAt(...asked),
     store: new StorePort({
       service: sessions,
       authenticator,
@@ -266,9 +268,9 @@ function routesOf(guard: Guard, shared: Shared, running: readonly RunningService
     router.service(WorkflowService, guard.implementation(WorkflowService, workflowService(shared)));
     router.service(WorkflowScheduleService, guard.implementation(WorkflowScheduleService, scheduleService(shared)));
     router.service(WorkerService, guard.implementation(WorkerService, workerService(shared)));
-    router.service(AdminService, guard.implementation(AdminService, adminService(shared)));
+    router.service(AdminService, guard.implementation(AdminService, adminService(shared)), SMALL);
     router.service(NamespaceService, guard.implementation(NamespaceService, namespaceService(shared)));
-    router.service(Health, guard.implementation(Health, healthService({ ...shared, isService })));
+    router.service(Health, guard.implementation(Health, healthService({ ...shared, isService })), SMALL);
     router.service(ServerReflection, {
       async *serverReflectionInfo(requests: AsyncIterable<ServerReflectionRequest>, context) {
         await guard.requireSomeGrant(context, ServerReflection.method.serverReflectionInfo);
@@ -280,10 +282,10 @@ function routesOf(guard: Guard, shared: Shared, running: readonly RunningService
       one.route(router);
     }
   };
-  const kinds = new Map<string, CallKind>();
-  for (const { methods } of services)
-    for (const { parent, name, methodKind } of methods) kinds.set(`/${parent.typeName}/${name}`, methodKind);
-  return { add, kinds };
+  const methods = new Map<string, DescMethod>();
+  for (const service of services)
+    for (const method of service.methods) methods.set(`/${service.typeName}/${method.name}`, method);
+  return { add, methods };
 }
 
 /** Empty if the server can do its work; else why not. Asked often: the store is asked at most once a second. */

@@ -45,7 +45,9 @@ test("malformed messages crash nothing, are never the server's fault, and tell n
   expect((await fetch(`${t.server.url}/readyz`)).status).toBe(200);
   // Nothing is left of any of them.
   await expect.poll(() => t.server.sessions).toBe(0);
-  const metrics = await (await fetch(`${t.server.url}/metrics`, { headers: { authorization: `Bearer ${token}` } })).text();
+  const metrics = await (
+    await fetch(`${t.server.url}/metrics`, { headers: { authorization: `Bearer ${token}` } })
+  ).text();
   expect(Number(/^holdfast_server_connections (\d+)$/m.exec(metrics)?.[1])).toBeLessThan(20);
   if (process.env["HOLDFAST_FUZZ"])
     process.stdout.write(

@@ -5,14 +5,26 @@ import {
   CallRequestSchema,
   PollRequestSchema,
   packBody,
-  STORE_CALL_TABLE,
   SessionRequestSchema,
+  STORE_CALL_TABLE,
 } from "@holdfast/protocol/store";
 import type { Random } from "holdfast/adapter";
 
 const METHODS = [...STORE_CALL_TABLE.keys(), "", "transact", "runs.__proto__", "constructor", "*"];
 const VERSIONS = ["0.1.0", "0.1.0", "0.1.0", "0.2.0-next", "9.9.9", "", "\u0000"];
-const FIELDS = ["namespace", "runs", "run", "starts", "commits", "workerId", "messages", "limit", "tasks", "puts", "id"];
+const FIELDS = [
+  "namespace",
+  "runs",
+  "run",
+  "starts",
+  "commits",
+  "workerId",
+  "messages",
+  "limit",
+  "tasks",
+  "puts",
+  "id",
+];
 
 /** `value`: anything. */
 export function storeRequest(method: DescMethod, random: Random, value: () => unknown): Uint8Array {
