@@ -27,7 +27,7 @@ const NEVER = ["**/node_modules/**", "**/dist/**"];
 
 // The engine's own tests once more, with a server between every process and its store: a part of them each time, all of them with
 // HOLDFAST_WIRE=all (docs/CONTRIBUTING.md).
-const BEHAVIOR = ["children", "compensation", "ends", "messages", "ops", "updates", "workers"];
+const BEHAVIOR = ["compensation", "ends", "messages", "ops"];
 const WIRE = process.env["HOLDFAST_WIRE"] === "all" ? ["**"] : BEHAVIOR;
 
 export default defineConfig({

@@ -72,7 +72,7 @@ export async function converse(hf: Client): Promise<unknown> {
   for (const text of ["short", "long".repeat(150_000)]) lengths.push((await hf.run(echo, text)).length);
   await hf.schedules.create({ id: "nightly", workflow: order, cron: "0 3 * * *", input: 1 });
   const { schedules } = await hf.schedules.list();
-  const steps = (await hf.get("o1").steps()).map(({ name }) => name).filter((name) => name === "flaky");
+  const steps = (await hf.get("o1").steps()).map(({ op }) => op).filter((op) => op === "flaky");
   return {
     orders,
     updated: updates[2],

@@ -46,6 +46,7 @@ export function inWireWords(text: string, { where, option }: Readonly<Record<str
 }
 
 function fieldOf(option: string): string {
+  if (/^cron\[\d+\]$/.test(option)) return "cron_expr";
   if (Object.hasOwn(FIELDS, option)) return FIELDS[option] as string;
   return /^[a-zA-Z]+$/.test(option) ? option.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) : option;
 }

@@ -172,7 +172,7 @@ test("operators see workers, types, queues and numbers", async () => {
   expect((await admin.getWorker({ workerId: workers[0]?.workerId ?? "" })).worker?.name).toBe("w");
   expect(await admin.getServerInfo({})).toMatchObject({
     version: "0.1.0",
-    minSdkVersion: "0.1.0",
+    minSdkVersion: "0.0.0",
     apiVersion: "holdfast.v1",
   });
   const stats = await admin.getStats({});

@@ -108,7 +108,6 @@ test("messages name calls and fields, not what the library calls them", async ()
   const { runId } = (await ask("StartWorkflow", { workflowType: "w" })) as unknown as { runId: string };
   expect(await ask("StartWorkflow", { workflowType: "w", priority: 99_999 })).toMatchObject({ status: 400 });
   const said = [
-    await ask("StartWorkflow", { workflowType: "w", taskQueue: "q".repeat(500) }),
     await ask("ListWorkflows", { page: { pageToken: "nonsense" } }),
     await ask("ForkWorkflow", { runId, before: "9" }),
     await ask("RetryWorkflow", { runId: "nonsense" }),
@@ -116,8 +115,7 @@ test("messages name calls and fields, not what the library calls them", async ()
     await ask("PauseWorkflow", { runId }),
     await ask("ExplainWorkflow", { runId }),
   ];
-  expect(said[0]?.message).toContain("task_queue");
-  expect(said[1]?.message).toContain("page_token was not returned with an earlier page");
-  expect((said[6] as unknown as { reason: string }).reason).toContain("ResumeWorkflow lets it continue");
+  expect(said[0]?.message).toContain("page_token was not returned with an earlier page");
+  expect((said.at(-1) as unknown as { reason: string }).reason).toContain("ResumeWorkflow lets it continue");
   for (const one of said) expect(JSON.stringify(one)).not.toMatch(/\b(hf|handle)\.\w|\bthe cursor\b/);
 });
