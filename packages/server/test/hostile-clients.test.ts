@@ -5,7 +5,9 @@ import http2 from "node:http2";
 import net from "node:net";
 import { createClient } from "@connectrpc/connect";
 import { WorkflowService } from "@holdfast/protocol";
+import { openClients, systemPorts } from "holdfast/adapter";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { createKey } from "../src/index.ts";
 import { jsonPayload, type ServerUnderTest, serverUnderTest } from "./server-under-test.ts";
 
 const HEADERS_MS = 400;
@@ -18,8 +20,8 @@ beforeAll(async () => {
 afterAll(() => t.close());
 
 /** Sends, and resolves with what came back when the server closes the connection. */
-function exchange(send: (socket: net.Socket) => void): Promise<string> {
-  const socket = net.connect(t.server.port, "127.0.0.1");
+function exchange(send: (socket: net.Socket) => void, port = t.server.port): Promise<string> {
+  const socket = net.connect(port, "127.0.0.1");
   let received = "";
   socket.on("data", (chunk) => {
     received += chunk.toString("latin1");
@@ -100,6 +102,29 @@ test("too many headers are refused, in bounded memory", async () => {
   session.destroy();
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(200 * 1024 * 1024);
   await stillServes();
+});
+
+test.each(["none", "keys"] as const)("a host that is none, or that is missing, ends no server (%s)", async (auth) => {
+  const other = await serverUnderTest({ auth });
+  onTestFinished(() => other.close());
+  const key = { name: "", role: "reader", namespace: "*", expiresAt: null } as const;
+  const { access } = (await openClients(other.store)).opened;
+  const { token } = await createKey(access!, systemPorts.random, key);
+  const rest = `content-type: application/json\r\nauthorization: Bearer ${token}\r\ncontent-length: 2\r\n`;
+  const paths = ["/holdfast.v1.WorkflowService/ListWorkflows", "/holdfast.v1.StoreService/Call", "/hooks/a/b", "/"];
+  for (const path of paths)
+    for (const head of [
+      `POST ${path} HTTP/1.0\r\n`,
+      `POST ${path} HTTP/1.1\r\nhost: [\r\n`,
+      `POST ${path} HTTP/1.1\r\nhost: a b\r\n`,
+    ]) {
+      const answer = await exchange(
+        (socket) => socket.write(`${head}connection: close\r\n${rest}\r\n{}`),
+        other.server.port,
+      );
+      expect([head, answer]).toEqual([head, expect.stringMatching(/^HTTP\/1.1 [24]\d\d/)]);
+    }
+  expect((await fetch(`${other.server.url}/livez`)).status).toBe(200);
 });
 
 test("headers that go on in frame after frame are given up", async () => {

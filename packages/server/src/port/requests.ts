@@ -84,10 +84,22 @@ export class Requests {
       for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
       return sendJson(response, status, said);
     }
-    if (stranger === undefined) return services(request, response);
+    // What throws in here would end the process: services build a URL of what the request says that its host is, if it says anything.
+    const serve = (): void => {
+      try {
+        services(request, response);
+      } catch {
+        request.resume();
+        sendJson(response, 400, {
+          code: "invalid_argument",
+          message: "The request names no host, or none that can be.",
+        });
+      }
+    };
+    if (stranger === undefined) return serve();
     void stranger(method, request).then((refusal) => {
       if (refusal !== undefined) refuseCall(request, response, refusal);
-      else if (!response.destroyed) services(request, response);
+      else if (!response.destroyed) serve();
     });
   }
 

@@ -190,8 +190,8 @@ export class Guard {
   async strangerAt(method: DescMethod, request: NodeRequest): Promise<ConnectError | undefined> {
     if (this.permissionOf(method).role === null) return undefined;
     const { authorization } = request.headers;
-    const requestHeader = new Headers(authorization === undefined ? {} : { authorization });
     try {
+      const requestHeader = new Headers(authorization === undefined ? {} : { authorization });
       await this.principalOf({ requestHeader, values: contextValuesOf(request) });
       return undefined;
     } catch (error) {
