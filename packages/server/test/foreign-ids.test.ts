@@ -1,26 +1,12 @@
 // Every call that names something, with the name of something that another namespace has: it finds nothing, and changes nothing.
-import { create, type DescMethod, type DescService, toJsonString } from "@bufbuild/protobuf";
+import { create, type DescMethod, toJsonString } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import {
-  AdminService,
-  NamespaceService,
-  WorkerService,
-  WorkflowScheduleService,
-  WorkflowService,
-} from "@holdfast/protocol";
 import { workflow } from "holdfast";
 import { openClients, systemPorts } from "holdfast/adapter";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createKey } from "../src/index.ts";
-import { type ServerUnderTest, serverUnderTest } from "./server-under-test.ts";
+import { SERVICES, type ServerUnderTest, serverUnderTest } from "./server-under-test.ts";
 
-const SERVICES: readonly DescService[] = [
-  WorkflowService,
-  WorkflowScheduleService,
-  WorkerService,
-  AdminService,
-  NamespaceService,
-];
 /** They make what they name; a fork has an id of its own. */
 const MAKING = ["StartWorkflow", "CreateWorkflowSchedule", "CreateNamespace", "ForkWorkflow externalId"];
 /** Answered with what is true of nothing: no runs, not accepted, nothing to give back. */

@@ -1,29 +1,12 @@
 /** Malformed messages for every call: no answer may be a crash, and none may tell a secret. */
 import http2 from "node:http2";
-import type { DescMethod, DescService } from "@bufbuild/protobuf";
-import {
-  AdminService,
-  Health,
-  NamespaceService,
-  ServerReflection,
-  StoreService,
-  WorkerService,
-  WorkflowScheduleService,
-  WorkflowService,
-} from "@holdfast/protocol";
+import type { DescMethod } from "@bufbuild/protobuf";
+import { StoreService } from "@holdfast/protocol";
 import { SeededSource } from "holdfast/testing";
 import { storeRequest } from "./fuzzing-store.ts";
+import { SERVICES } from "./server-under-test.ts";
 
-export const FUZZED: readonly DescMethod[] = [
-  WorkflowService,
-  WorkflowScheduleService,
-  WorkerService,
-  AdminService,
-  NamespaceService,
-  Health,
-  ServerReflection,
-  StoreService,
-].flatMap((service: DescService) => service.methods);
+export const FUZZED: readonly DescMethod[] = [...SERVICES, StoreService].flatMap(({ methods }) => methods);
 
 const TEXTS = [
   "",
