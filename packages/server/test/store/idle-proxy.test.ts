@@ -6,12 +6,14 @@ import { connect, type Logger, silentLogger, workflow } from "holdfast";
 import { expect, onTestFinished, test } from "vitest";
 import { memoryStore, serve } from "./served-store.ts";
 
-const IDLE_MS = 60;
+const IDLE_MS = 150;
 
 interface Proxy {
   readonly url: string;
   /** How many streams it has closed so far. */
   readonly cuts: number;
+  /** From now on. The first session of a client is not opened again: whoever connects is told that there is no server. */
+  begin(): void;
   /** Resolves when it has closed another one. */
   cut(): Promise<void>;
 }
@@ -19,7 +21,9 @@ interface Proxy {
 async function impatientProxy(port: number): Promise<Proxy> {
   const upstream = http2.connect(`http://127.0.0.1:${port}`);
   const heard = new Set<() => void>();
+  const streams = new Set<http2.ServerHttp2Stream>();
   let cuts = 0;
+  let begun = false;
   const proxy = http2.createServer();
   proxy.on("stream", (stream, { ":path": path, ":method": method, "content-type": type }) => {
     const onward = upstream.request({ ":path": path, ":method": method, "content-type": type });
@@ -27,14 +31,19 @@ async function impatientProxy(port: number): Promise<Proxy> {
     stream.pipe(onward);
     onward.pipe(stream);
     for (const one of [stream, onward]) one.on("error", () => {});
-    stream.setTimeout(IDLE_MS, () => {
+    streams.add(stream);
+    if (begun) stream.setTimeout(IDLE_MS);
+    stream.on("timeout", () => {
       cuts += 1;
       stream.close(http2.constants.NGHTTP2_CANCEL);
       onward.close(http2.constants.NGHTTP2_CANCEL);
       for (const tell of heard) tell();
       heard.clear();
     });
-    stream.once("close", () => onward.close(http2.constants.NGHTTP2_CANCEL));
+    stream.once("close", () => {
+      streams.delete(stream);
+      onward.close(http2.constants.NGHTTP2_CANCEL);
+    });
   });
   const sessions = new Set<http2.ServerHttp2Session>();
   proxy.on("session", (session) => sessions.add(session));
@@ -49,6 +58,10 @@ async function impatientProxy(port: number): Promise<Proxy> {
     url: `http://127.0.0.1:${(proxy.address() as net.AddressInfo).port}`,
     get cuts() {
       return cuts;
+    },
+    begin() {
+      begun = true;
+      for (const stream of streams) stream.setTimeout(IDLE_MS);
     },
     cut: () => new Promise((resolve) => void heard.add(resolve)),
   };
@@ -85,6 +98,7 @@ test("streams that a proxy closes while they are idle are opened again, and nobo
     });
   });
   await there.worker({ workflows: [order] }).start();
+  proxy.begin();
   for (let n = 0; n < 4; n += 1) {
     expect(await here.run(order, n)).toBe(n + 2);
     await proxy.cut();
