@@ -46,7 +46,8 @@ select k.namespace, k.id, k.revision, k.created_at, k.next_at, k.waits, k.failur
 create function put_schedules(
   p_namespace text[], p_id text[], p_revision uuid[], p_next uuid[], p_definition bytea[], p_input bytea[], p_state bytea[],
   p_next_at bigint[], p_waits smallint[], p_failures int[], p_open_id text[], p_assumes boolean[],
-  d_i int[], d_decision bytea[], p_decisions_max int,
+  p_decided int[],       -- where the decisions of each put end; they begin where those of the put before it end
+  d_decision bytea[], p_decisions_max int,
   s_i int[],             -- per start: the position of its put; the others are those of start_runs
   s_run uuid[], s_namespace text[], s_id text[], s_workflow text[], s_version text[], s_queue text[], s_priority int[], s_seed text[],
   s_input bytea[], s_attributes text[], s_start_at bigint[], s_delay bigint[], s_timeout bigint[], s_key text[], s_pick double precision[],
@@ -84,15 +85,14 @@ begin
     begin
       insert into schedules (namespace, id, revision, created_at, next_at, waits, failures, open_id, definition, state, input, decisions)
       select p_namespace[n.i], p_id[n.i], p_next[n.i], o_now, p_next_at[n.i], p_waits[n.i], p_failures[n.i], p_open_id[n.i],
-             p_definition[n.i], p_state[n.i], p_input[n.i], array(select d.decision from unnest(d_i, d_decision) as d(i, decision) where d.i = n.i)
+             p_definition[n.i], p_state[n.i], p_input[n.i], d_decision[coalesce(p_decided[n.i - 1], 0) + 1:p_decided[n.i]]
         from unnest(v_some) n(i) where o_outcome[n.i] = 'create' order by 1, 2;
       update schedules k set revision = p_next[c.i], next_at = p_next_at[c.i], waits = p_waits[c.i], failures = p_failures[c.i],
           open_id = p_open_id[c.i], definition = coalesce(p_definition[c.i], k.definition), state = p_state[c.i],
           input = coalesce(p_input[c.i], k.input),
-          decisions = (select coalesce(array_agg(x.decision order by x.n), '{}')
-                         from (select y.decision, y.n from unnest(k.decisions || array(
-                                 select d.decision from unnest(d_i, d_decision) as d(i, decision) where d.i = c.i)) with ordinality as y(decision, n)
-                                order by y.n desc limit p_decisions_max) x)
+          -- The last ones.
+          decisions = (k.decisions || d_decision[coalesce(p_decided[c.i - 1], 0) + 1:p_decided[c.i]])[
+            greatest(1, cardinality(k.decisions) + p_decided[c.i] - coalesce(p_decided[c.i - 1], 0) - p_decisions_max + 1):]
         from unnest(v_some) c(i)
        where o_outcome[c.i] = 'change' and k.namespace = p_namespace[c.i] and k.id = p_id[c.i];
       v_starts := array(select s.n::int from unnest(s_i) with ordinality as s(i, n) where s.i = any (v_some) order by s.n);
