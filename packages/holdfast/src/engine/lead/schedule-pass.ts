@@ -64,26 +64,44 @@ interface Turn {
   readonly put: PutSchedule;
 }
 
-/** It ends early if `goesOn` says no: this worker does not lead any more. */
+/** Schedules that were read together, and what is to become of them. */
+interface Page {
+  readonly due: DueSchedulesResult;
+  readonly turns: readonly Turn[];
+}
+
+/**
+ * It ends early if `goesOn` says no: this worker does not lead any more. While a page is written the next one is read and judged: the
+ * schedules of a page are due behind those of the page before it, so what is written about these changes nothing for them.
+ */
 export async function passSchedules(params: SchedulePassParams, goesOn: () => boolean): Promise<PassResult> {
-  const pages: PassResult[] = [];
-  let after: DuePosition | undefined;
-  let beganAt: number | undefined;
-  do {
-    const sentAt = params.clock.monotonic();
-    const due = await params.store.schedules.due({ limit: SCHEDULES_PER_CALL_MAX, ...(after ? { after } : {}) });
-    params.storeTime.observe(due.now, sentAt);
-    beganAt ??= due.now;
-    pages.push(await passPage(params, due));
-    after = behind(due, beganAt);
-  } while (after && goesOn());
+  const results: PassResult[] = [];
+  let page: Page | undefined = await readPage(params);
+  const beganAt = page.due.now;
+  while (page) {
+    const writing = carryOut(params, page);
+    const after = behind(page.due, beganAt);
+    const reading = after && goesOn() ? readPage(params, after) : undefined;
+    // If the page cannot be written, nobody is told that the next one could not be read either.
+    reading?.catch(() => {});
+    results.push(await writing);
+    const next: Page | undefined = await reading;
+    page = goesOn() ? next : undefined;
+  }
   return {
-    nextAt: earliest(pages.map(({ nextAt }) => nextAt)),
-    waiting: pages.some(({ waiting }) => waiting),
-    awaited: pages.flatMap(({ awaited }) => awaited),
-    more: pages.some(({ more }) => more),
-    left: pages.some(({ left }) => left),
+    nextAt: earliest(results.map(({ nextAt }) => nextAt)),
+    waiting: results.some(({ waiting }) => waiting),
+    awaited: results.flatMap(({ awaited }) => awaited),
+    more: results.some(({ more }) => more),
+    left: results.some(({ left }) => left),
   };
+}
+
+async function readPage(params: SchedulePassParams, after?: DuePosition): Promise<Page> {
+  const sentAt = params.clock.monotonic();
+  const due = await params.store.schedules.due({ limit: SCHEDULES_PER_CALL_MAX, ...(after ? { after } : {}) });
+  params.storeTime.observe(due.now, sentAt);
+  return { due, turns: due.schedules.flatMap((schedule) => turnOf(params, schedule, due.now) ?? []) };
 }
 
 /** In the order of `due` the first position of those that wait: no schedule has an empty id. */
@@ -101,8 +119,7 @@ function behind({ schedules, more, now }: DueSchedulesResult, beganAt: number): 
   return dueAt !== null && dueAt > beganAt ? FIRST_WAITING : { dueAt, namespace, id };
 }
 
-async function passPage(params: SchedulePassParams, due: DueSchedulesResult): Promise<PassResult> {
-  const turns = due.schedules.flatMap((schedule) => turnOf(params, schedule, due.now) ?? []);
+async function carryOut(params: SchedulePassParams, { due, turns }: Page): Promise<PassResult> {
   const written: Turn[] = [];
   let left = false;
   for (const batch of batches(turns)) {
