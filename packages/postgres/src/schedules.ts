@@ -37,6 +37,8 @@ interface Putting extends NewRuns {
   /** As stored. */
   readonly states: readonly Uint8Array[];
   readonly definitions: readonly (Uint8Array | null)[];
+  /** Those of the runs that are terminated. */
+  readonly errors: readonly (Uint8Array | null)[];
   readonly announce: boolean;
   readonly notify: boolean;
 }
@@ -54,6 +56,8 @@ const PUT = callOf<Putting>("put_schedules", {
   p_failures: ({ puts }) => binary.int4Array(puts, ({ state }) => state.failures),
   p_open_id: ({ puts }) => binary.textArray(puts, ({ state }) => state.openId),
   p_assumes: ({ puts }) => binary.boolArray(puts, ({ assumes }) => assumes?.open ?? null),
+  p_terminates: ({ puts }) => binary.uuidArray(puts, ({ terminates }) => terminates?.runId ?? null),
+  p_errors: ({ errors }) => binary.byteaArray(errors),
   p_decided: ({ decided }) => binary.int4Array(decided),
   d_decision: ({ decisions }) => binary.byteaArray(decisions),
   p_decisions_max: () => DECISIONS_MAX,
@@ -127,19 +131,22 @@ function puttingOf({ puts, announce }: PutSchedulesParams, notify: boolean): Put
   for (const put of puts) decided.push((decided.at(-1) ?? 0) + put.decided.length);
   const states = puts.map(({ state }) => jsonBytes(state));
   const definitions = puts.map(({ definition }) => (definition ? jsonBytes(definition) : null));
+  const errors = puts.map(({ terminates }) => (terminates ? jsonBytes(terminates.error) : null));
   const runs = starts.map(([, { run }]) => run);
-  return { puts, starts, decisions, decided, states, definitions, runs, announce, notify };
+  return { puts, starts, decisions, decided, states, definitions, errors, runs, announce, notify };
 }
 
 function putResult({ puts }: PutSchedulesParams, row: Row): PutSchedulesResult {
   const outcomes = row.o_outcome as PutScheduleOutcome["outcome"][];
   const taken = (row.o_taken ?? []) as string[];
   const takenBy = (row.o_taken_i ?? []) as number[];
+  const owing = (row.o_owes ?? []) as number[];
   return {
     now: row.o_now as number,
     outcomes: puts.map((_, i) => {
       const outcome = outcomes[i] as PutScheduleOutcome["outcome"];
-      return outcome === "taken" ? { outcome, taken: taken.filter((_id, k) => takenBy[k] === i + 1) } : { outcome };
+      if (outcome === "taken") return { outcome, taken: taken.filter((_id, k) => takenBy[k] === i + 1) };
+      return owing.includes(i + 1) ? { outcome, owes: true } : { outcome };
     }),
   };
 }

@@ -22,8 +22,10 @@ import type { Call } from "./database/call.ts";
 import { statusCode, statusName } from "./database/codes.ts";
 import { blob } from "./database/driver.ts";
 import { newUuidBytes, uuidText } from "./database/uuid.ts";
+import { owing } from "./debts/debt-state.ts";
 import { outlookAfter } from "./leadership.ts";
-import { newestKey } from "./runs/run-state.ts";
+import { terminate } from "./runs/interventions.ts";
+import { newestKey, type StateRow, stateOf } from "./runs/run-state.ts";
 import { startRuns } from "./runs/starts.ts";
 
 /** As stored. A schedule that waits is in the index holdfast_schedules_waiting. */
@@ -85,13 +87,21 @@ function putSchedule(call: Call, put: PutSchedule): PutScheduleOutcome {
   if (known?.revision === next) return { outcome: "written" };
   if ((known?.revision ?? null) !== revision) return { outcome: "moved" };
   if (put.assumes && known && isOpen(known.open) !== put.assumes.open) return { outcome: "moved" };
+  const makesWay = put.terminates && known && openRow(call, known, put.terminates.runId);
+  if (put.terminates && !makesWay) return { outcome: "moved" };
   if (!known && !(put.definition && put.input)) return { outcome: "moved" };
   const taken = put.starts.flatMap(({ run }) => (newestKey(call, run.namespace, run.id) === null ? [] : [run.id]));
   if (taken.length > 0) return { outcome: "taken", taken };
   if (known) update(call, put);
   else insert(call, put);
+  const ended = put.terminates && makesWay ? owing(terminate(call, makesWay, put.terminates.error)) : {};
   startRuns(call, { starts: put.starts, holdBy: null, replaceError: NEVER_REPLACED });
-  return { outcome: "written" };
+  return { outcome: "written", ...ended };
+}
+
+/** That run, if it is the open one of the schedule. */
+function openRow(call: Call, { namespace, open }: Schedule, runId: string): StateRow | undefined {
+  return open?.runId === runId && isOpen(open) ? stateOf(call, namespace, runId) : undefined;
 }
 
 /** No start of a schedule replaces a run. */
