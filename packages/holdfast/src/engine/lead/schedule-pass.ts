@@ -122,7 +122,8 @@ function behind({ schedules, more, now }: DueSchedulesResult, beganAt: number): 
 async function carryOut(params: SchedulePassParams, { due, turns }: Page): Promise<PassResult> {
   const { turns: written, left } = await writeAll(params, turns);
   const after = written.map(({ schedule, put }) => ({ ...schedule, revision: put.next, state: put.state }));
-  const untouched = due.schedules.filter((one) => !turns.some(({ schedule }) => schedule === one));
+  const touched = new Set(turns.map(({ schedule }) => schedule));
+  const untouched = due.schedules.filter((one) => !touched.has(one));
   const stopped = await stopOthers(params, [...after, ...untouched], due.now);
   const awaited = [...due.awaited, ...[...written, ...stopped.turns].flatMap(awaitedAfter)];
   const waiting = due.waiting || after.some(({ state }) => state.waits !== "no");
