@@ -1,5 +1,5 @@
 import { DEFINITION, STATE } from "@holdfast/conformance";
-import type { PutSchedule, PutScheduleOutcome, Store } from "holdfast/adapter";
+import type { ErrorRecord, PutSchedule, PutScheduleOutcome, Store } from "holdfast/adapter";
 import pg from "pg";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { aStart, idOf, newRun, start } from "./sample-runs.ts";
@@ -97,7 +97,7 @@ async function replacements(store: Store): Promise<PutSchedule[]> {
     store,
     fresh.map((one, i) => ({ ...one, state: { ...STATE, openId: `order ${11 + i}` }, starts: [] })),
   );
-  const error = { name: "Error", message: "make way", kind: "Unknown" };
+  const error: ErrorRecord = { name: "Error", message: "make way", kind: "Unknown" };
   return fresh.map(({ definition: _definition, input: _input, ...one }, i) => ({
     ...one,
     revision: one.next,

@@ -55,7 +55,7 @@ function put(world: World, dice: Dice, namespace: string, id: string): PutSchedu
   };
 }
 
-const ERROR: ErrorRecord = { name: "HoldfastError", message: "make way", kind: "run_terminated" };
+const ERROR: ErrorRecord = { name: "HoldfastError", message: "make way", kind: "Unknown" };
 
 /** Mostly the open run of the schedule. */
 function terminated({ runId }: OpenRun, world: World, dice: Dice): string {
