@@ -103,6 +103,7 @@ const PUTS: readonly Sabotage[] = [
   {
     it: "does not say that a run that was terminated owes something",
     noun: "changes of schedules",
+    rare: true,
     breaks: (it) => ({
       "schedules.putIfRevision": async (params: PutSchedulesParams) => {
         const { outcomes, now } = await it.schedules.putIfRevision(params);
