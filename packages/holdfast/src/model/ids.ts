@@ -150,6 +150,11 @@ export function opId(name: string, occurrence: number): string {
   return occurrence === 1 ? name : `${name}#${occurrence}`;
 }
 
+/** What follows the prefix of an op id, without the occurrence. */
+export function afterPrefix(op: string, prefix: string): string {
+  return op.slice(prefix.length).replace(/#\d+$/, "");
+}
+
 /** The occurrence in an op id. */
 export function opNumber(op: string): number {
   return Number(/#(\d+)$/.exec(op)?.[1] ?? 1);

@@ -36,7 +36,7 @@ create function event_type_name(p_type smallint) returns text language sql immut
     'task_failed', 'op_canceled', 'op_rescheduled', 'child_started', 'child_completed', 'child_failed',
     'message_sent', 'message_failed', 'update_accepted', 'update_rejected', 'update_completed', 'pause_requested',
     'run_parked', 'run_resumed', 'run_forked', 'lock_requested', 'lock_granted', 'lock_released', 'run_restarted',
-    'run_noted', 'run_moved'])[p_type + 1] $$;
+    'run_noted', 'run_moved', 'signal_handed_on'])[p_type + 1] $$;
 
 create view readable_runs as
 select v.namespace, v.id, v.run_id, v.workflow, v.version, v.queue, v.priority, v.status,
