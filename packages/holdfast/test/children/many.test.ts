@@ -1,6 +1,8 @@
 import { type HoldfastError, workflow } from "holdfast";
 import { describe, expect, test } from "vitest";
+import type { StartRunsParams } from "../../src/ports/store.ts";
 import { openEngine, openFleet } from "../lab/fleet.ts";
+import { Cluster, Gate } from "../lab/harness.ts";
 
 describe("many children", () => {
   test("of one parent cost a constant number of calls each, in batches", async () => {
@@ -26,6 +28,29 @@ describe("many children", () => {
     expect(few).toBeLessThan(1_000);
     expect(many).toBeLessThan(15 * few);
   }, 120_000);
+
+  test("of one parent come in one call until the first are there, so that no other finds their parent locked", async () => {
+    const leaf = workflow("leaf", async (_ctx, n: number) => n);
+    const main = workflow("main", async (ctx) => {
+      await Promise.all(Array.from({ length: 600 }, (_, i) => ctx.child(leaf, i)));
+    });
+    const gate = new Gate();
+    const cluster = new Cluster();
+    let calls = 0;
+    const process = cluster.process("p", async (method, params, next) => {
+      if (method !== "runs.start" || !(params as StartRunsParams).starts[0]?.parent) return next();
+      calls += 1;
+      if (calls === 1) await gate.opened;
+      return next();
+    });
+    await process.worker({ workflows: [main, leaf], concurrency: 1_000 });
+    const run = await cluster.until(process.client.start(main));
+    await cluster.until(cluster.wait(1_000));
+    expect(calls).toBe(1);
+    gate.open();
+    await cluster.until(run.result());
+    expect(calls).toBeGreaterThan(2);
+  });
 
   test("are closed in batches when their parent ends", async () => {
     const slow = workflow("slow", async (ctx) => ctx.sleep("a while", "30 days"));

@@ -37,6 +37,11 @@ export class NearChildren {
     this.#parents.delete(runId);
   }
 
+  /** Whether it is known that this run has children. */
+  knows(runId: string): boolean {
+    return this.#parents.has(runId);
+  }
+
   /** The end is durable. Returns whether the parent is here and waits for it: then it has the debt paid. */
   ended(debt: EndDebt): boolean {
     const parent = debt.parent && this.#parents.get(debt.parent.runId);

@@ -48,6 +48,8 @@ export interface RunCallerParams {
   readonly reserve: (run: NewRun) => SlotReservation | undefined;
   /** Slots for runs that rest on a worker of this process, for messages that are about to be sent to them. */
   readonly reserveDelivery: ReserveDelivery;
+  /** Whether a run of this process is known to have children in the store. */
+  readonly hasChildren: (runId: string) => boolean;
   /** A run that no worker of this process holds is due then. */
   readonly onDue: (storeAt: number) => void;
   /** A call has made a run owe something. */
@@ -69,7 +71,7 @@ export class RunCaller {
     this.#starts = new Batcher({
       ...batching,
       send: (items) => sendStarts(ports, items),
-      rows: START_ROWS,
+      rows: { ...START_ROWS, of: (item) => this.#rowOf(item) },
       sizeMax: STARTS_MAX,
       inFlightMax: STARTS_IN_FLIGHT_MAX,
     });
@@ -85,6 +87,11 @@ export class RunCaller {
       send: async (asks) => (await store.locks.pass({ asks, givenBackBy: [] })).answers,
       rows: { of: ({ runId, seq }) => `${runId}/${seq}`, isBusy },
     });
+  }
+
+  /** The first child of a run is noted in the row of its parent: until then, no two calls may bring children of one parent. */
+  #rowOf({ start: { run, parent } }: StartItem): string {
+    return parent && !this.#params.hasChildren(parent.parent.runId) ? parent.parent.runId : run.id;
   }
 
   async start(start: StartRun): Promise<StartAnswer> {

@@ -314,6 +314,7 @@ export class WorkerParts {
         ...this.#params,
         reserve: this.#self.reserve,
         reserveDelivery: this.#self.reserveDelivery,
+        hasChildren: (runId) => this.#near.knows(runId),
         onDue: this.#self.onDue,
         onOwing: (run, debt) => this.#params.payer.note(run, debt),
       }),
