@@ -25,6 +25,11 @@ const ALONE = [
 ];
 const NEVER = ["**/node_modules/**", "**/dist/**"];
 
+// The engine's own tests once more, with a server between every process and its store: a part of them each time, all of them with
+// HOLDFAST_WIRE=all (docs/CONTRIBUTING.md).
+const BEHAVIOR = ["compensation", "ends", "messages", "ops"];
+const WIRE = process.env["HOLDFAST_WIRE"] === "all" ? ["**"] : BEHAVIOR;
+
 export default defineConfig({
   test: {
     globalSetup: ["./scripts/vitest-servers.ts"],
@@ -32,6 +37,12 @@ export default defineConfig({
     projects: [
       project("alone", { include: ALONE, exclude: [...NEVER, ...SHARED] }),
       project("shared", { include: SHARED, exclude: NEVER, isolate: false }),
+      project("wire", {
+        include: WIRE.map((room) => `packages/holdfast/test/${room}/*.test.ts`),
+        exclude: [...NEVER, "packages/holdfast/test/pool/**"],
+        setupFiles: ["packages/server/test/store/behavior-network.ts"],
+        isolate: false,
+      }),
     ],
   },
 });

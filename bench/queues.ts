@@ -1,5 +1,5 @@
 /**
- * npm run bench -- queues [rate] [fair] [line]: what limits of queues hold, and what they cost. A rate over a minute with three worker
+ * npm run bench -- queues [rate] [fair | quick | slow] [line]: what limits of queues hold, and what they cost. A rate over a minute with three worker
  * processes; ten runs of one key among very many of another; and claims behind a full limit with a million runs in line.
  *   --set seconds=60 --set many=100000 --set line=1000000
  */
@@ -77,11 +77,11 @@ export async function benchQueues({ stores, kinds, parts, set, say }: QueueBench
     if (wants("rate"))
       for (const burst of set["burst"] === undefined ? [1, 10] : [set["burst"]])
         await on(async (url, fleet, hf) => say(`${kind}: ${await rateOf(url, fleet, hf, seconds, burst)}`));
-    if (wants("fair"))
-      for (const [name, definition] of [
-        ["quick", quick],
-        ["slow", slow],
-      ] as const)
+    for (const [name, definition] of [
+      ["quick", quick],
+      ["slow", slow],
+    ] as const)
+      if (wants("fair") || wants(name))
         await on(async (url, fleet, hf) => say(`${kind}: ${await fairness(url, fleet, hf, name, definition, many)}`));
     if (wants("line")) await on(async (url) => say(`${kind}: ${await lineOf(kind, url, line)}`));
   }

@@ -17,7 +17,7 @@ if (!existsSync(path.join(dashboard, "dist", "ui", "index.html"))) {
 const folder = path.join(root, "node_modules", ".cache", "demo");
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
-const cli = path.join(root, "packages", "cli", "dist", "bin.js");
+const cli = path.join(root, "packages", "cli", "bin", "holdfast.js");
 process.exit(
   run(process.execPath, [
     cli,

@@ -62,6 +62,11 @@ describe.each(named)("%s", (name, published) => {
     expect(manifest.peerDependencies?.holdfast).toBe(usesCore ? `^${manifest.version}` : undefined);
   });
 
+  test("has no program that only a build makes: npm could not link it in a fresh clone", () => {
+    const made = Object.values(manifest.bin ?? {}).filter((file) => /^(\.\/)?dist\//.test(file));
+    expect(made).toEqual([]);
+  });
+
   test("lists what each entry point exports", () => {
     const sources = Object.values(manifest.exports).flatMap((target) =>
       typeof target === "string" ? [] : (target["holdfast-source"] ?? target.default ?? []),

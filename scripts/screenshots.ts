@@ -21,7 +21,7 @@ interface Picture {
   readonly dark?: boolean;
 }
 
-const MIXED = "runs?status=failed,parked,waiting,sleeping,compensating,timed_out&created=24h";
+const MIXED = "runs?status=failed,parked,waiting,sleeping,timed_out,canceled";
 
 const PICTURES: readonly Picture[] = [
   { name: "overview", path: "" },
@@ -37,7 +37,8 @@ const PICTURES: readonly Picture[] = [
 const { program, missing } = findOrUnpackChromium();
 if (program === undefined) throw new Error(missing);
 const folder = mkdtempSync(path.join(tmpdir(), "holdfast-pictures-"));
-const demo = spawn(process.execPath, [path.join(ROOT, "packages/cli/dist/bin.js"), "dev", "--demo", "--port", "0"], {
+const cli = path.join(ROOT, "packages/cli/bin/holdfast.js");
+const demo = spawn(process.execPath, [cli, "dev", "--demo", "--port", "0"], {
   cwd: folder,
 });
 const gone = new Promise((resolve) => demo.once("exit", resolve));
@@ -57,6 +58,8 @@ try {
     await page.locator("h1").waitFor();
     await page.waitForLoadState("load");
     await page.locator("main [role=cell], main h2, main [role=tabpanel]").filter({ visible: true }).first().waitFor();
+    // Workers tell what they have done with their heartbeats.
+    if (picture.path === "") await page.locator("main li strong").filter({ hasNotText: /^0$/ }).first().waitFor();
     // The answers that follow the first one: counts, charts.
     await page.waitForTimeout(1500);
     await page.screenshot({ path: path.join(TARGET, `dashboard-${picture.name}.png`) });

@@ -2,6 +2,7 @@ import type { PostgresSource } from "./postgres-binaries.mjs";
 
 export { findOrUnpackPrometheus } from "./prometheus-binaries.mjs";
 export { findOrUnpackPythonGrpc, type PythonGrpc } from "./python-grpc.mjs";
+export { findOrUnpackShell, type Shell } from "./shells.mjs";
 
 export function startServers(options?: {
   readonly fsync?: boolean;

@@ -24,6 +24,7 @@ import { findBinaries, findOrInstallBinaries, howToGetPostgres, serverUser } fro
 
 export { findOrUnpackPrometheus } from "./prometheus-binaries.mjs";
 export { findOrUnpackPythonGrpc } from "./python-grpc.mjs";
+export { findOrUnpackShell } from "./shells.mjs";
 
 const VARIABLE = "HOLDFAST_TEST_POSTGRES_URL";
 const FOLDER_PREFIX = "holdfast-postgres-";

@@ -23,6 +23,8 @@ export interface Guest {
 
 /** Fractions are rounded: a token that has come to all but this much may count as missing for another millisecond. */
 const ROUNDING = 1e-6;
+/** What falls into a full bucket for so long, while something waits, may be kept. */
+const LATE_MS = 50;
 
 /** How many tokens a bucket has at least and at most, whatever fraction it had kept. */
 export class Tokens {
@@ -39,7 +41,7 @@ export class Tokens {
   change(rate: RateLimit | undefined, now: number): void {
     if (rate && JSON.stringify(rate) === JSON.stringify(this.#rate)) return;
     this.#least = this.#rate ? 0 : (rate?.burst ?? 0);
-    this.#most = (rate?.burst ?? 0) + 1;
+    this.#most = mostOf(rate);
     this.#rate = rate;
     this.#at = now;
   }
@@ -71,9 +73,13 @@ export class Tokens {
     const { limit, perMs, burst } = this.#rate;
     const more = (Math.max(0, now - this.#at) * limit) / perMs;
     this.#least = Math.min(burst, this.#least + more);
-    this.#most = Math.min(burst + 1, this.#most + more);
+    this.#most = Math.min(mostOf(this.#rate), this.#most + more);
     this.#at = now;
   }
+}
+
+function mostOf(rate: RateLimit | undefined): number {
+  return rate ? rate.burst + Math.max(1, Math.floor((LATE_MS * rate.limit) / rate.perMs)) : 0;
 }
 
 /** Draws the limits of a queue. `waits`: whoever is inside may wait for somebody who is not, so that only rates are safe. */

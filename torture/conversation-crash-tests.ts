@@ -58,6 +58,7 @@ export function conversationCrashTests(store: string, theater: () => Theater): v
           begun += 1;
           await driver.untilRoom(OPEN_MOST, 1_000);
         }
+        await Promise.all(victims.map(({ exited }) => exited));
         expect(victims.map(({ reached }) => reached)).toEqual(points.map((point) => [point]));
         await fleet.keep(roles);
         await driver.untilEnded(ENDS_WITHIN_MS);

@@ -34,20 +34,43 @@ const CASES: readonly { readonly points: readonly [Point, Point]; readonly workl
 ];
 
 export function crashTests(store: string, openStage: () => Promise<Stage>): void {
-  let theater: Theater;
-
-  beforeAll(async () => {
-    theater = await Theater.open(await openStage());
+  scene(`runs on ${store}`, openStage, (theater) => {
+    killedTests(store, theater);
+    zombieTests(store, theater);
+    poisonTests(store, theater);
   });
+  scene(`sagas and tasks on ${store}`, openStage, (theater) => {
+    sagaCrashTests(store, theater);
+    taskCrashTests(store, theater);
+  });
+  scene(`conversations and migrations on ${store}`, openStage, (theater) => {
+    conversationCrashTests(store, theater);
+    migrationTests(store, theater, openStage);
+  });
+}
 
-  afterAll(() => theater.close());
+/** Tests with a store and workers of their own. Most of the time they wait until a lease is over, so that several scenes play at once. */
+function scene(about: string, openStage: () => Promise<Stage>, play: (theater: () => Theater) => void): void {
+  describe.concurrent(about, () => {
+    let theater: Theater;
 
+    beforeAll(async () => {
+      theater = await Theater.open(await openStage());
+    });
+
+    afterAll(() => theater.close());
+
+    describe.sequential("one after the other", () => play(() => theater));
+  });
+}
+
+function killedTests(store: string, theater: () => Theater): void {
   describe(`workers on ${store} that are killed`, () => {
     test.each(CASES)(
       "at the points $points.0 and $points.1 lose nothing and repeat nothing",
       async (one) => {
         const { points, workloads } = one;
-        const { fleet, driver } = theater;
+        const { fleet, driver } = theater();
         const prefix = points.join("+");
         await fleet.keep(points.length);
         const victims = fleet.live;
@@ -55,9 +78,9 @@ export function crashTests(store: string, openStage: () => Promise<Stage>): void
           const point = points[i] as Point;
           victim.arm(point, "kill", SKIPPED[point]);
           for (const name of workloads) {
-            theater.begin(workloadNamed(name), prefix, victim);
+            theater().begin(workloadNamed(name), prefix, victim);
             // This run is not held from the start: a worker must claim it.
-            theater.begin(workloadNamed(name), prefix);
+            theater().begin(workloadNamed(name), prefix);
           }
         }
         if (points.includes("draining")) {
@@ -68,7 +91,7 @@ export function crashTests(store: string, openStage: () => Promise<Stage>): void
         expect(victims.map(({ reached }) => reached)).toEqual(points.map((point) => [point]));
         await driver.untilEnded(ENDS_WITHIN_MS);
         const count = 2 * workloads.length * points.length;
-        expect(await theater.verdict(prefix)).toMatchObject({ findings: [], runs: count, finished: count });
+        expect(await theater().verdict(prefix)).toMatchObject({ findings: [], runs: count, finished: count });
       },
       TEST_MS,
     );
@@ -76,30 +99,23 @@ export function crashTests(store: string, openStage: () => Promise<Stage>): void
     test(
       "when it has just taken back the runs of another one loses none of them",
       async () => {
-        const { fleet, driver } = theater;
+        const { fleet, driver } = theater();
         await fleet.keep(WORKERS);
         // Nobody takes the place of the first one: its successor could take its runs back before the second one does.
         await fleet.keep(0);
         const [first, second] = fleet.live as [TorturedWorker, TorturedWorker];
         first.arm("in-step");
         second.arm("after-sweep");
-        for (const name of ["chain", "order", "saga"]) theater.begin(workloadNamed(name), "after-sweep", first);
+        for (const name of ["chain", "order", "saga"]) theater().begin(workloadNamed(name), "after-sweep", first);
         await Promise.all([first.exited, second.exited]);
         expect([first.reached, second.reached]).toEqual([["in-step"], ["after-sweep"]]);
         await fleet.keep(WORKERS);
         await driver.untilEnded(ENDS_WITHIN_MS);
-        expect(await theater.verdict("after-sweep")).toMatchObject({ findings: [], finished: 3 });
+        expect(await theater().verdict("after-sweep")).toMatchObject({ findings: [], finished: 3 });
       },
       TEST_MS,
     );
   });
-
-  zombieTests(store, () => theater);
-  poisonTests(store, () => theater);
-  sagaCrashTests(store, () => theater);
-  taskCrashTests(store, () => theater);
-  conversationCrashTests(store, () => theater);
-  migrationTests(store, () => theater, openStage);
 }
 
 function zombieTests(store: string, theater: () => Theater): void {

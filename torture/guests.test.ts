@@ -36,7 +36,8 @@ const PLACES: Readonly<Record<string, () => Promise<Place>>> = {
   },
 };
 
-describe.each(Object.keys(PLACES))("guests on %s", (name) => {
+// They wait most of the time, for servers that start and for leases that end.
+describe.concurrent.each(Object.keys(PLACES))("guests on %s", (name) => {
   let program: WorkerBundle;
   let place: Place;
   let hf: Client;

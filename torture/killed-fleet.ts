@@ -10,6 +10,8 @@ export interface KilledFleetParams {
   readonly args: readonly string[];
   readonly workers: number;
   readonly kills: number;
+  /** So many others are ready whenever one is killed; none unless given. */
+  readonly spare?: number;
   /** Effects of all workers between two kills, at most. */
   readonly pauseMax: number;
 }
@@ -29,7 +31,7 @@ export class KilledFleet {
    * before the work is done, because there are more effects.
    */
   async killAtRandom(done: Promise<unknown>): Promise<void> {
-    const { workers, kills, pauseMax } = this.#params;
+    const { workers, kills, pauseMax, spare = 0 } = this.#params;
     const ready: ChildProcess[] = [];
     const starts = new Set<Promise<unknown>>();
     const begin = (): void => {
@@ -40,7 +42,7 @@ export class KilledFleet {
     for (let i = 0; i < kills; i++) {
       // A run that fails ends the test.
       await Promise.race([this.#untilEffects(this.#effects + 1 + dice(pauseMax)), done]);
-      if (ready.length === 0) await Promise.race(starts);
+      while (ready.length <= spare) await Promise.race(starts);
       const [victim] = ready.splice(dice(ready.length), 1);
       await this.#kill(victim as ChildProcess);
       begin();

@@ -12,13 +12,18 @@ import { bundleProgram, type WorkerBundle } from "./worker-bundle.ts";
 
 const WORKERS = 4;
 const KILLS = 8;
-const RUNS = 60;
+/** A limit is used by those who are there: some always are. */
+const SPARE = 2;
+/** Of each key. */
+const RUNS = 30;
 /** Of one key. */
 const LIMIT = 10;
 /** Of all keys. */
 const LIMIT_OF_ALL = 14;
 /** Effects of all workers between two kills, at most. */
-const PAUSE_MAX = 8;
+const PAUSE_MAX = 14;
+/** Of the places: at some time, and on average. */
+const USE_LEAST = 0.8;
 const PATIENCE_MS = 90_000;
 const KEYS = ["a", "b"];
 
@@ -54,7 +59,7 @@ function inside(lines: readonly Line[]): number[] {
  */
 function averageUse(lines: readonly Line[], limit: number): number {
   const counts = inside(lines);
-  const from = counts.findIndex((count) => count >= limit * 0.8);
+  const from = counts.findIndex((count) => count >= limit * USE_LEAST);
   const came = new Set<string>();
   const first = lines.map(({ what, id }) => what === "in" && !came.has(id) && Boolean(came.add(id)));
   const to = first.lastIndexOf(true);
@@ -80,7 +85,7 @@ describe.each([
     effectsFile = path.join(stage.folder, "effects.txt");
     const { url: place, schema } = stage.place;
     const args = [program.file, place, schema ?? "", effectsFile];
-    fleet = new KilledFleet({ args, workers: WORKERS, kills: KILLS, pauseMax: PAUSE_MAX });
+    fleet = new KilledFleet({ args, workers: WORKERS, kills: KILLS, spare: SPARE, pauseMax: PAUSE_MAX });
     hf = await connect(place, { logger: silentLogger, ...(schema === undefined ? {} : { schema }) });
   });
 
@@ -103,10 +108,10 @@ describe.each([
       expect(new Set(await done)).toEqual(new Set(["done"]));
       const lines = readLines();
       expect(Math.max(...inside(lines))).toBeLessThanOrEqual(LIMIT_OF_ALL);
-      expect(Math.max(...inside(lines))).toBeGreaterThanOrEqual(LIMIT_OF_ALL * 0.8);
-      // An average over time says how busy the machine is as well: only where it is asked for.
+      expect(Math.max(...inside(lines))).toBeGreaterThanOrEqual(LIMIT_OF_ALL * USE_LEAST);
+      // An average over time says how busy the machine is as well: only where it is asked for, and runs then stay for longer.
       if (process.env["HOLDFAST_TORTURE_ALL"])
-        expect(averageUse(lines, LIMIT_OF_ALL)).toBeGreaterThanOrEqual(LIMIT_OF_ALL * 0.8);
+        expect(averageUse(lines, LIMIT_OF_ALL)).toBeGreaterThanOrEqual(LIMIT_OF_ALL * USE_LEAST);
       for (const key of KEYS) {
         const own = lines.filter((line) => line.key === key);
         expect(Math.max(...inside(own))).toBeLessThanOrEqual(LIMIT);

@@ -23,7 +23,7 @@ import { type BeatProgress, runBeats } from "./schedules/beat-campaign.ts";
 import { openStage, type Stage } from "./stage.ts";
 
 const MUTUAL = { intervalMs: 5_000, pairs: 150 };
-const MOVES = { runs: 1_000, napMsMax: 40_000, deaths: deathsAtRandom(5, 120) };
+const MOVES = { runs: 1_000, napMsMax: 80_000, deaths: deathsAtRandom(5, 120) };
 const PROGRESS_MS = { terminal: 500, other: 15_000 };
 
 process.exitCode = await main(process.argv.slice(2));

@@ -100,6 +100,8 @@ export function mutualReport(result: MutualResult): string {
     ["intervals", result.intervals],
     ["fewest runs that ended in one", result.fewest],
     ["runs per flush", result.commitsPerFlush.toFixed(1)],
+    ["commits that change no row", result.appends],
+    ["messages that took their run", result.taken],
     ["put off because of a lock", result.busy],
     ["deadlocks that the server counts", result.serverDeadlocks],
     ["errors and lines of the log that mention one", result.deadlocks],

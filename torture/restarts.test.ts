@@ -5,16 +5,13 @@ import path from "node:path";
 import process from "node:process";
 import { createInterface } from "node:readline";
 import { type Client, connect, silentLogger } from "holdfast";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { openStage, type Stage } from "./stage.ts";
+import { bundleProgram, type WorkerBundle } from "./worker-bundle.ts";
 
 /** Far below the lease of 30 seconds, and far above what it takes. */
 const AT_ONCE_MS = 10_000;
 const PATIENCE_MS = 60_000;
-
-const children = new Set<ChildProcess>();
-let stage: Stage;
-let hf: Client;
 
 interface Program {
   /** Resolves when it has written that line. */
@@ -22,33 +19,44 @@ interface Program {
   kill(): Promise<void>;
 }
 
-/** The worker's program, once it has started. */
-async function start(mode: "hangs" | "ends", name = ""): Promise<Program> {
-  const script = path.join(import.meta.dirname, "restarted-worker.ts");
-  const { url, schema = "" } = stage.place;
-  const nodeArgs = ["--conditions=holdfast-source", "--import", "tsx", script, url, schema, mode, name];
-  const child = spawn(process.execPath, nodeArgs, { stdio: ["ignore", "pipe", "inherit"] });
-  children.add(child);
-  const lines: string[] = [];
-  const reader = createInterface({ input: child.stdout });
-  reader.on("line", (line) => lines.push(line));
-  const wrote = async (line: string): Promise<void> => {
-    while (!lines.includes(line)) await once(reader, "line");
-  };
-  const kill = async (): Promise<void> => {
-    child.kill("SIGKILL");
-    await once(child, "exit");
-  };
-  await wrote("started");
-  return { wrote, kill };
-}
-
 const STORES: readonly [name: string, url: () => string][] = [
   ["SQLite", () => `file:${path.join(tmpdir(), "app.db")}`],
   ["PostgreSQL", () => process.env.HOLDFAST_TEST_POSTGRES_URL ?? ""],
 ];
 
-describe.each(STORES)("on %s", (_name, url) => {
+let program: WorkerBundle;
+
+beforeAll(async () => {
+  program = await bundleProgram("restarted-worker.ts");
+});
+
+afterAll(() => program.remove());
+
+describe.concurrent.each(STORES)("on %s", (_name, url) => {
+  const children = new Set<ChildProcess>();
+  let stage: Stage;
+  let hf: Client;
+
+  /** The worker's program, once it has started. */
+  async function start(mode: "hangs" | "ends", name = ""): Promise<Program> {
+    const { url: place, schema = "" } = stage.place;
+    const args = [program.file, place, schema, mode, name];
+    const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+    children.add(child);
+    const lines: string[] = [];
+    const reader = createInterface({ input: child.stdout });
+    reader.on("line", (line) => lines.push(line));
+    const wrote = async (line: string): Promise<void> => {
+      while (!lines.includes(line)) await once(reader, "line");
+    };
+    const kill = async (): Promise<void> => {
+      child.kill("SIGKILL");
+      await once(child, "exit");
+    };
+    await wrote("started");
+    return { wrote, kill };
+  }
+
   beforeEach(async () => {
     if (url() === "") throw new Error("HOLDFAST_TEST_POSTGRES_URL is not set; run the tests with npm test");
     stage = await openStage(url());
@@ -63,7 +71,7 @@ describe.each(STORES)("on %s", (_name, url) => {
     await stage.remove();
   });
 
-  test.each([
+  test.sequential.each([
     ["that was given no name", ""],
     ["with a name", "couriers"],
   ])(
@@ -83,7 +91,7 @@ describe.each(STORES)("on %s", (_name, url) => {
     PATIENCE_MS,
   );
 
-  test(
+  test.sequential(
     "a worker that lives keeps its runs when another process of the same name starts beside it",
     async () => {
       const first = await start("hangs");

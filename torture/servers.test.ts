@@ -50,8 +50,9 @@ test(
       for (let i = 0; i < STEPS; i += 1)
         await ctx.step(`s${i}`, async () => {
           effects.set(`${id}/${i}`, (effects.get(`${id}/${i}`) ?? 0) + 1);
+          // Before the first step nothing has paused.
+          if (count > 0) pauseMs = Math.max(pauseMs, performance.now() - lastAt);
           count += 1;
-          pauseMs = Math.max(pauseMs, performance.now() - lastAt);
           lastAt = performance.now();
         });
       return id;
@@ -69,7 +70,7 @@ test(
     expect((await done).sort()).toEqual(Array.from({ length: RUNS }, (_, i) => `o${i}`).sort());
     expect(effects.size).toBe(RUNS * STEPS);
     expect([...effects].filter(([, times]) => times !== 1)).toEqual([]);
-    expect(pauseMs).toBeLessThan(10_000);
+    expect(pauseMs).toBeLessThan(2_000);
   },
   PATIENCE_MS,
 );

@@ -79,6 +79,7 @@ export function taskCrashTests(store: string, theater: () => Theater): void {
           await driver.untilRoom(OPEN_MOST, 1_000);
           if (driver.open >= OPEN_MOST) await Promise.race(victims.map(({ exited }) => exited));
         }
+        await Promise.all(victims.map(({ exited }) => exited));
         expect(victims.map(({ reached }) => reached)).toEqual(points.map((point) => [point]));
         await fleet.keep(roles);
         await driver.untilEnded(ENDS_WITHIN_MS);

@@ -28,7 +28,7 @@ interface Waiting {
 export class TorturedWorker {
   readonly pid: number;
   readonly role: WorkerRole;
-  /** Settles when the process is gone, with the signal that ended it. */
+  /** Settles when the process is gone and all that it has said was heard, with the signal that ended it. */
   readonly exited: Promise<NodeJS.Signals | null>;
   readonly ready: Promise<void>;
   readonly drained: Promise<void>;
@@ -43,6 +43,7 @@ export class TorturedWorker {
   readonly #listeners = new Set<() => void>();
   #count = 0;
   #stderr = "";
+  #heard = false;
 
   /** `program`: the bundled worker process. */
   constructor(program: string, setup: WorkerSetup, warden: Warden) {
@@ -61,6 +62,10 @@ export class TorturedWorker {
         const gone = new Error(`worker process ${this.pid} has ended (${signal ?? "without a signal"})`);
         for (const { reject } of this.#requests.values()) reject(gone);
         this.#requests.clear();
+      });
+      // Not "exit": on a busy machine that comes before the last line, which names the point at which the process has died.
+      this.#child.once("close", (_code, signal) => {
+        this.#heard = true;
         resolve(signal);
         this.#changed();
       });
@@ -146,7 +151,7 @@ export class TorturedWorker {
     return new Promise((resolve, reject) => {
       const look = (): void => {
         const point = this.reached.at(-1);
-        if (point === undefined && this.alive) return;
+        if (point === undefined && !this.#heard) return;
         this.#listeners.delete(look);
         if (point !== undefined) resolve(point);
         else reject(new Error(`worker process ${this.pid} died elsewhere: ${this.#stderr}`));

@@ -9,11 +9,11 @@ export const retention: Workload = {
   name: "retention",
   title: "Runs of 10 steps while old runs are purged",
   about:
-    "Runs of ten steps in a store with many finished runs: alone, and while the leader, which is the same worker, purges the finished ones by the rules of retention: alone, purging, purging, alone.",
+    "Runs of ten steps in a store with many finished runs: alone, and while the leader, which is the same worker, purges the finished ones by the rules of retention: alone, purging, purging, alone. The tables are vacuumed first, as autovacuum would do.",
   sizes: {
     tiny: { filling: 2_000, group: 250, runs: 30, steps: 10, warm: 10 },
     normal: { filling: 100_000, group: 2_000, runs: 10_000, steps: 10, warm: 500 },
-    full: { filling: 1_000_000, group: 2_000, runs: 20_000, steps: 10, warm: 1_000 },
+    full: { filling: 1_000_000, group: 2_000, runs: 20_000, steps: 10, warm: 1_000, rounds: 2 },
   },
   once: "everybody",
   parts: { main },
@@ -39,13 +39,19 @@ export const retention: Workload = {
 };
 
 async function main(inside: Inside): Promise<Figures> {
-  const { filling = 0, group = 1, runs = 0, steps = 1 } = inside.size;
+  const { filling = 0, group = 1, runs = 0, steps = 1, rounds = 1 } = inside.size;
   const { BareLoop } = await import("../limits/bare-loop.ts");
-  const loop = await BareLoop.open(inside.job.engine === "holdfast-sqlite" ? "sqlite" : "postgres", inside.job.url);
+  const kind = inside.job.engine === "holdfast-sqlite" ? "sqlite" : "postgres";
+  const loop = await BareLoop.open(kind, inside.job.url);
   const { store } = loop;
   try {
     await flood(filling / group, 2, () => loop.group(group, 1));
     const { now: filledAt } = await store.readClock();
+    // Otherwise the vacuum of all that has been filled in falls into one of the stages.
+    if (kind === "postgres") {
+      const { adminQuery } = await import("../lab/stores.ts");
+      await adminQuery(inside.job.url, "vacuum (analyze)");
+    }
     await warm(inside, steps);
     const seconds = { alone: 0, purging: 0 };
     let [purged, idle] = [0, 0];
@@ -66,12 +72,14 @@ async function main(inside: Inside): Promise<Figures> {
       purged += gone;
       if (gone <= 0) idle += 1;
     };
-    // In this order, because what comes later is faster.
-    await measure("alone", "a");
-    await measurePurging("b");
-    await measurePurging("c");
-    await measure("alone", "d");
-    const did = 2 * runs * steps;
+    for (let round = 1; round <= rounds; round++) {
+      // In this order, because what comes later is faster.
+      await measure("alone", `a${round}`);
+      await measurePurging(`b${round}`);
+      await measurePurging(`c${round}`);
+      await measure("alone", `d${round}`);
+    }
+    const did = 2 * rounds * runs * steps;
     return {
       idle,
       kept: seconds.alone / seconds.purging,

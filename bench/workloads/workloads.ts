@@ -1,5 +1,6 @@
 import type { Workload } from "../lab/workload.ts";
 import { backlog } from "./backlog.ts";
+import { calls } from "./calls.ts";
 import { children } from "./children.ts";
 import { cold } from "./cold.ts";
 import { finished } from "./finished.ts";
@@ -31,6 +32,7 @@ export const WORKLOADS: readonly Workload[] = [
   tasks,
   children,
   latency,
+  calls,
   long,
   cold,
   recover,

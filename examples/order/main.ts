@@ -106,6 +106,7 @@ function summarize(outcomes: Readonly<Record<string, unknown>>): void {
     "Where to look next",
     "  examples/order/order.ts   the workflow: 20 lines of plain TypeScript",
     "  npm start 01-hello        one idea each: 01-hello, 02-retries, 03-signals-and-sleep, 04-parallel",
+    "  npm run demo              a few hundred runs in every state, and the dashboard on them",
     "  docs/ARCHITECTURE.md      how it works",
     "",
   );

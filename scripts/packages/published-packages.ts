@@ -17,6 +17,7 @@ export interface Manifest {
   readonly license?: string;
   readonly type?: string;
   readonly engines?: { readonly node: string };
+  readonly bin?: Readonly<Record<string, string>>;
   readonly exports: Readonly<Record<string, string | Readonly<Record<string, string>>>>;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly peerDependencies?: Readonly<Record<string, string>>;

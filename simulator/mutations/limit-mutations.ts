@@ -26,15 +26,15 @@ export const LIMIT_MUTATIONS: readonly Mutation[] = [
   {
     name: "counts no token for a place",
     file: "model/decisions/admission.ts",
-    find: "tokensIn(state.bucket, rate, now) - count, at: now };",
-    replace: "tokensIn(state.bucket, rate, now), at: now };",
+    find: "tokensIn(state.bucket, rate, now) - count, at: now, awaited: false };",
+    replace: "tokensIn(state.bucket, rate, now), at: now, awaited: false };",
     caughtBy: "limit-places",
   },
   {
     name: "counts two tokens for a place",
     file: "model/decisions/admission.ts",
-    find: "tokensIn(state.bucket, rate, now) - count, at: now };",
-    replace: "tokensIn(state.bucket, rate, now) - 2 * count, at: now };",
+    find: "tokensIn(state.bucket, rate, now) - count, at: now, awaited: false };",
+    replace: "tokensIn(state.bucket, rate, now) - 2 * count, at: now, awaited: false };",
     caughtBy: "limit-line",
   },
   {

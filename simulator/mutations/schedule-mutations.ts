@@ -30,6 +30,13 @@ export const SCHEDULE_MUTATIONS: readonly Mutation[] = [
     caughtBy: "schedules",
   },
   {
+    name: "starts the next run of a schedule, and leaves the one going that should make way",
+    file: "memory/schedules.ts",
+    find: "  if (terminates && makesWay) terminate(state, makesWay, terminates.error, now);\n",
+    replace: "",
+    caughtBy: "schedules",
+  },
+  {
     name: "fires a schedule that is paused",
     file: "client/schedules/schedule-change.ts",
     find: "const nextAt = definition.paused ? null : keeps",

@@ -62,8 +62,10 @@ export class ScheduleWatch {
     const starts = put.starts.filter(({ run }) => run.id.startsWith(`${put.id}@`));
     if (starts.length > 0 && before?.definition.paused) this.#fault(put.id, "starts a run while it is paused");
     const { overlap } = after.definition;
-    if (overlap !== "allow" && starts.length + open.length > 1 && starts.length > 0)
-      this.#fault(put.id, `starts ${starts.length} runs beside ${open.length} open ones (${overlap})`);
+    // One may have made way for the start.
+    const beside = open.filter(({ status }) => !isClosed(status)).length;
+    if (overlap !== "allow" && starts.length + beside > 1 && starts.length > 0)
+      this.#fault(put.id, `starts ${starts.length} runs beside ${beside} open ones (${overlap})`);
     this.fired += starts.length;
     for (const { at, what, reason = "" } of put.decided) {
       if (reason === "it was triggered") continue;
@@ -96,9 +98,8 @@ export class ScheduleWatch {
   #redefined(storeAt: number, { id, definition, state, decided }: PutSchedule, account: Account): void {
     for (const { at, reason = "" } of decided) this.#missAll(account, at, reason);
     // A change that keeps the schedule's next time, as a resume of one that is not paused does, decides nothing about the times from
-    // there on. They stay demanded (`from`), however late they are: the clock of the store may have jumped since the last pass.
-    const next = state.nextAt ?? Number.POSITIVE_INFINITY;
-    this.#requireFates(id, account, Math.min(storeAt - LATE_MS, next - 1));
+    // there on: they stay demanded (`from`), however late they are. All before it have been decided.
+    this.#requireFates(id, account, definition?.paused ? storeAt - LATE_MS : (state.nextAt ?? storeAt) - 1);
     account.from = definition?.paused ? undefined : (state.nextAt ?? undefined);
     // The clock may have been set back: what was not fired may come again.
     for (const [at, fate] of account.fates)

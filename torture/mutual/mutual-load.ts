@@ -37,6 +37,9 @@ export interface MutualResult extends MutualProgress {
   readonly fewest: number;
   readonly intervals: number;
   readonly commitsPerFlush: number;
+  /** Commits that change no row, and messages that have taken their run: the two kinds of calls with locks of their own. */
+  readonly appends: number;
+  readonly taken: number;
   readonly busy: number;
   /** What the server counts in this database, while it ran. */
   readonly serverDeadlocks: number;
@@ -143,6 +146,8 @@ class MutualLoad {
       fewest: Math.min(...perInterval),
       intervals: perInterval.length,
       commitsPerFlush: this.#sum("commits") / Math.max(1, this.#sum("flushes")),
+      appends: this.#sum("appends"),
+      taken: this.#sum("taken"),
       busy: this.#sum("busy"),
       serverDeadlocks: (await serverDeadlocks(stage)) - before,
       unfinished,
@@ -176,7 +181,7 @@ class MutualLoad {
     this.#facts = await Promise.all(this.#sides.map((side) => side.ask()));
   }
 
-  #sum(name: "finished" | "flushes" | "commits" | "busy" | "deadlocks"): number {
+  #sum(name: "finished" | "flushes" | "commits" | "appends" | "taken" | "busy" | "deadlocks"): number {
     return this.#facts.reduce((sum, facts) => sum + facts[name], 0);
   }
 

@@ -16,6 +16,10 @@ export interface SideFacts {
   /** Calls of `runs.commit`, and the commits in them. */
   readonly flushes: number;
   readonly commits: number;
+  /** Of these, the ones that change no row. */
+  readonly appends: number;
+  /** Messages that have taken their run for a worker of the process that sent them. */
+  readonly taken: number;
   /** Commits, deliveries and starts that were put off because another transaction had a lock. */
   readonly busy: number;
   /** Errors of the store with the code 40P01, and lines of the log that mention one. */
@@ -26,7 +30,7 @@ export interface SideFacts {
 
 const DEADLOCK = /40P01|deadlock/i;
 const setup = JSON.parse(process.argv[2] ?? "{}") as SideSetup;
-const facts = { finished: 0, flushes: 0, commits: 0, busy: 0, deadlocks: 0, complaint: "" };
+const facts = { finished: 0, flushes: 0, commits: 0, appends: 0, taken: 0, busy: 0, deadlocks: 0, complaint: "" };
 
 function noteLog(...line: readonly unknown[]): void {
   facts.complaint = line.map((part) => (typeof part === "string" ? part : textOf(part))).join(" ");
@@ -56,10 +60,12 @@ function watched(store: Store): Store {
 function noteAnswer(method: string, params: unknown, result: unknown): void {
   const { outcomes } = Object(result) as { readonly outcomes?: readonly { readonly outcome: string }[] };
   facts.busy += outcomes?.filter(({ outcome }) => outcome === "busy").length ?? 0;
+  if (method === "inbox.deliver") facts.taken += outcomes?.filter((outcome) => "held" in outcome).length ?? 0;
   if (method !== "runs.commit") return;
   const { commits } = params as CommitRunsParams;
   facts.flushes += 1;
   facts.commits += commits.length;
+  facts.appends += commits.filter(({ transition }) => transition.type === "append").length;
   const written = (i: number): boolean => (result as CommitRunsResult).outcomes[i]?.outcome === "written";
   facts.finished += commits.filter(({ transition }, i) => transition.type === "end" && written(i)).length;
 }

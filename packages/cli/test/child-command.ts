@@ -10,6 +10,8 @@ export interface ChildOptions {
   readonly terminal?: number;
   /** Another program of the tests, in place of the command. */
   readonly program?: string;
+  /** Another program than Node, which gets all arguments. */
+  readonly executable?: string;
 }
 
 export class ChildCommand {
@@ -19,9 +21,9 @@ export class ChildCommand {
   readonly process: ChildProcess;
   readonly #waiting = new Set<() => void>();
 
-  constructor(argv: readonly string[], { cwd, env, terminal, program: main = bin }: ChildOptions = {}) {
+  constructor(argv: readonly string[], { cwd, env, terminal, program: main = bin, executable }: ChildOptions = {}) {
     const { NODE_ENV: _env, VITEST: _vitest, NO_COLOR: _color, ...own } = process.env;
-    const command = [process.execPath, ...nodeArgs, main, ...argv];
+    const command = [...(executable === undefined ? [process.execPath, ...nodeArgs, main] : [executable]), ...argv];
     // The first line of a terminal sets its size; "exec" leaves no shell in between, so that signals reach the command.
     const script = `stty cols ${terminal} rows 30; exec ${command.map(quoted).join(" ")}`;
     const [program, ...args] = terminal === undefined ? command : ["script", "-qec", script, "/dev/null"];

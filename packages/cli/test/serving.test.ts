@@ -67,8 +67,9 @@ describe("holdfast server", () => {
 describe("SIGTERM", () => {
   const { url: store, remove } = newStore("SQLite");
   afterAll(() => remove());
-  const serve = async (...argv: string[]) => {
-    const server = new ChildCommand(["server", "--url", store, "--port", "0", "--json", ...argv]);
+  const serve = async (...argv: string[]) => serveStore(store, ...argv);
+  const serveStore = async (url: string, ...argv: string[]) => {
+    const server = new ChildCommand(["server", "--url", url, "--port", "0", "--json", ...argv]);
     await server.wrote("\n");
     return { server, url: String(JSON.parse(linesOf(server.out)[0] ?? "null").url) };
   };
@@ -103,9 +104,9 @@ describe("SIGTERM", () => {
   }, 60_000);
 
   test("a server that only checks its tables refuses a store that has none", async () => {
-    const fresh = newStore("SQLite");
+    const fresh = newStore("PostgreSQL");
     await run(["--url", fresh.url, "migrate"]);
-    const { server } = await serve("--migrate", "check");
+    const { server } = await serveStore(fresh.url, "--migrate", "check");
     server.process.kill("SIGINT");
     expect(await server.ended).toBe(0);
     const empty = newStore("PostgreSQL");

@@ -4,14 +4,15 @@ import { createServer } from "node:net";
 import path from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ChildCommand, type ChildOptions, runChild } from "./child-command.ts";
-import { KINDS, newFolder, newStore, StoreUnderTest, sampleCode } from "./command-under-test.ts";
+import { eventually, KINDS, newFolder, newStore, run, StoreUnderTest, sampleCode } from "./command-under-test.ts";
 
 const CTRL_C = "\u0003";
 const SHOW_CURSOR = "\u001b[?25h";
 const CLEAR_LINE = "\r\u001b[K";
 const root = fileURLToPath(new URL("../../..", import.meta.url));
+const STORES = ["SQLite", "PostgreSQL"] as const;
 const onLinux = process.platform === "linux";
 const children: ChildCommand[] = [];
 
@@ -37,12 +38,13 @@ function newProject(code: string): string {
 
 const CODE = 'import { workflow } from "holdfast";\nexport const ask = workflow("ask", async () => 1);\n';
 
-afterEach(() => {
-  for (const child of children.splice(0)) child.kill();
+// Tests that fail leave theirs behind.
+afterAll(() => {
+  for (const child of children) child.kill();
 });
 
 // skip: the pseudo-terminal is made by script of util-linux, which other systems do not have
-describe.skipIf(!onLinux).each(KINDS)("on %s", { timeout: 60_000 }, (kind) => {
+describe.skipIf(!onLinux).concurrent.each(KINDS)("on %s", { timeout: 60_000 }, (kind) => {
   let store: StoreUnderTest;
   beforeAll(async () => {
     store = await StoreUnderTest.open(kind);
@@ -50,7 +52,7 @@ describe.skipIf(!onLinux).each(KINDS)("on %s", { timeout: 60_000 }, (kind) => {
   });
   afterAll(() => store.close());
 
-  test.each([
+  test.sequential.each([
     ["workflow list --watch", "first"],
     ["top --every 1", "holdfast top"],
   ])("%s is drawn again with what is new, until Ctrl-C", async (line, begins) => {
@@ -65,7 +67,7 @@ describe.skipIf(!onLinux).each(KINDS)("on %s", { timeout: 60_000 }, (kind) => {
     expect(child.out).toMatch(/\u001b\[\d+A\r/);
   });
 
-  test("queue list --watch ends with Ctrl-C, and workflow watch of an open run too", async () => {
+  test.sequential("queue list --watch ends with Ctrl-C, and workflow watch of an open run too", async () => {
     const queues = onTerminal(["--url", store.url, "queue", "list", "--watch"]);
     await queues.wrote("default");
     expect(await interrupt(queues)).toBe(130);
@@ -75,7 +77,7 @@ describe.skipIf(!onLinux).each(KINDS)("on %s", { timeout: 60_000 }, (kind) => {
     expect(run.out).toContain(SHOW_CURSOR);
   });
 
-  test("workflow watch ends by itself when the run does, with 1 if it failed", async () => {
+  test.sequential("workflow watch ends by itself when the run does, with 1 if it failed", async () => {
     await store.hf.start("order", { cents: 2 }, { id: "watched" });
     const child = onTerminal(["--url", store.url, "workflow", "watch", "watched"]);
     await child.wrote("signal");
@@ -84,14 +86,20 @@ describe.skipIf(!onLinux).each(KINDS)("on %s", { timeout: 60_000 }, (kind) => {
     expect(child.out).toContain("terminated");
   });
 
-  test("a worker drains at Ctrl-C, and its exit code is 0", async () => {
-    const child = onTerminal(["--url", store.url, "worker", sampleCode]);
-    await child.wrote("Ctrl-C drains and stops.");
-    expect(await interrupt(child)).toBe(0);
-    expect(child.out).toContain("Stopped; its runs are free for other workers");
+  test.sequential("a worker drains at Ctrl-C, and its exit code is 0, in a pipe as well", async () => {
+    const argv = ["--url", store.url, "worker", sampleCode];
+    const child = onTerminal(argv);
+    const piped = new ChildCommand(argv);
+    children.push(piped);
+    await Promise.all([child, piped].map((one) => one.wrote("Ctrl-C drains and stops.")));
+    piped.process.kill("SIGINT");
+    expect(await Promise.all([interrupt(child), piped.ended])).toEqual([0, 0]);
+    expect(child.out).toContain("Draining: running steps have 30s. A second signal stops at once.");
+    for (const { out } of [child, piped]) expect(out).toContain("Stopped; its runs are free for other workers");
+    expect(piped.out).not.toContain("\u001b");
   });
 
-  test("bulk work shows a bar that is gone at the end, and none in a pipe", async () => {
+  test.sequential("bulk work shows a bar that is gone at the end, and none in a pipe", async () => {
     const start = async (count: number): Promise<void> => {
       for (let n = 0; n < count; n += 1) await store.hf.start("asking", undefined);
     };
@@ -108,7 +116,7 @@ describe.skipIf(!onLinux).each(KINDS)("on %s", { timeout: 60_000 }, (kind) => {
     expect(piped.out).toContain("done for 2 runs");
   });
 
-  test("Ctrl-C during bulk work leaves no bar behind, and is exit code 130", async () => {
+  test.sequential("Ctrl-C during bulk work leaves no bar behind, and is exit code 130", async () => {
     for (let n = 0; n < 5; n += 1) await store.hf.start("asking", undefined);
     const argv = ["workflow", "terminate", "--workflow", "asking", "--yes", "--per-second", "1"];
     const child = onTerminal(["--url", store.url, ...argv]);
@@ -120,14 +128,17 @@ describe.skipIf(!onLinux).each(KINDS)("on %s", { timeout: 60_000 }, (kind) => {
 
 // skip: the pseudo-terminal is made by script of util-linux, which other systems do not have
 describe.skipIf(!onLinux)("server and dev", { timeout: 60_000 }, () => {
-  test("a server on a terminal does not wait for balancers at Ctrl-C, and ends with 0", async () => {
-    const { url, remove } = newStore("SQLite");
-    const child = onTerminal(["--url", url, "server", "--port", "0"]);
-    await child.wrote("Holdfast listening on http://127.0.0.1:");
-    expect(await interrupt(child)).toBe(0);
-    expect(child.out).toContain("Draining: calls have 10 s.");
-    await remove();
-  });
+  test.each(STORES)(
+    "a server on %s and a terminal does not wait for balancers at Ctrl-C, and ends with 0",
+    async (kind) => {
+      const { url, remove } = newStore(kind);
+      const child = onTerminal(["--url", url, "server", "--port", "0"]);
+      await child.wrote("Holdfast listening on http://127.0.0.1:");
+      expect(await interrupt(child)).toBe(0);
+      expect(child.out).toContain("Draining: calls have 10 s.");
+      await remove();
+    },
+  );
 
   test("dev drains at Ctrl-C, and its exit code is 0", async () => {
     const cwd = newProject(CODE);
@@ -136,6 +147,21 @@ describe.skipIf(!onLinux)("server and dev", { timeout: 60_000 }, () => {
     expect(await interrupt(child)).toBe(0);
     expect(child.out).toContain("✓ Stopped.");
     rmSync(cwd, { recursive: true });
+  });
+
+  test("dev --demo has a few hundred runs, and does not wait at Ctrl-C for its steps that take an hour", async () => {
+    const cwd = newProject(CODE);
+    const { url, remove } = newStore("PostgreSQL");
+    const child = onTerminal(["dev", "--demo", "--port", "0", "--url", url], { cwd });
+    await child.wrote("Ctrl-C drains and stops.");
+    const count = async (...status: string[]): Promise<number> =>
+      Number((await run(["--url", url, "workflow", "count", ...status])).out);
+    expect(await count()).toBeGreaterThan(200);
+    await eventually(() => count("--status", "failed")).toBeGreaterThan(0);
+    expect(await interrupt(child)).toBe(0);
+    expect(child.out).toContain("Draining: running steps have 1s.");
+    rmSync(cwd, { recursive: true });
+    await remove();
   });
 
   test("Ctrl-C ends dev while the code is loaded, however long that takes", async () => {

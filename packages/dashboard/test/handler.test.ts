@@ -55,6 +55,15 @@ test("runs are listed with what they wait for, counted and filtered", async () =
   expect((await get(board, "api/default/runs?q=status:nope")).body).toMatchObject({ code: "bad_filter" });
 });
 
+test("of newer runs only those are counted that are newer, also when the run that the page knows matches no more", async () => {
+  const [newest, older] = (await get(board, "api/default/runs")).body.runs;
+  const newer = async (than: { runId: string; createdAt: number }, filter = "") =>
+    (await get(board, `api/default/runs/newer?than=${than.runId}&at=${than.createdAt}${filter}`)).body;
+  expect(await newer(newest)).toEqual({ count: 0, capped: false });
+  expect(await newer(older)).toEqual({ count: 1, capped: false });
+  expect((await newer({ ...older, runId: "gone" }, "&status=failed")).count).toBe(0);
+});
+
 test("a run page says why, offers the signal, and shows its ops as columns", async () => {
   const { body } = await get(board, "api/default/runs/o1");
   expect(body.why.resolve).toEqual({ do: "signal", label: "Send paid", signal: "paid" });

@@ -97,11 +97,11 @@ describe("a search", () => {
   });
 });
 
-test("a list says what an error says that has no code", async () => {
+test("a list says what an error says", async () => {
   const [row] = (await search("id:declined")).body.runs;
-  expect(row.why.text).toBe("failed: card declined by the bank");
+  expect(row.why.text).toBe("card declined by the bank");
   const { body } = await get(board, `api/default/runs/rows?runIds=${row.runId}`);
-  expect(body.runs[0].why.text).toBe("failed: card declined by the bank");
+  expect(body.runs[0].why.text).toBe("card declined by the bank");
 });
 
 test("of two people who change the limits of a queue at once, the second hears of the first", async () => {

@@ -73,6 +73,8 @@ export {
   type PlaceState,
   paceAfter,
   paceNow,
+  sortAgainAt,
+  sortedAtEachEnd,
 } from "./model/decisions/admission.ts";
 export { type ArrivalRefusal, type Arriving, type AtArrival, judgeArrival } from "./model/decisions/arrival.ts";
 export { ASK_TAKE_MS, isOpenAsk } from "./model/decisions/ask.ts";
@@ -99,7 +101,7 @@ export {
   wakeTime,
   wasInVain,
 } from "./model/decisions/delivery.ts";
-export { deadlineFrom, dueTime, firstDueTime, isDue } from "./model/decisions/due-time.ts";
+export { deadlineFrom, dueTime, earlier, firstDueTime, isDue } from "./model/decisions/due-time.ts";
 export { judgeReopening, renewedDeadline } from "./model/decisions/reopening.ts";
 export { type NarrowingFilter, narrowed, waitsFor } from "./model/decisions/run-filter.ts";
 export { isOpen, mustLook, remembered } from "./model/decisions/schedule.ts";
@@ -172,6 +174,7 @@ export {
   type QueueState,
   type RateLimit,
   SORTED_MAX,
+  SORTED_MIN,
 } from "./model/queue-limits.ts";
 export type { RateRow } from "./model/rates.ts";
 export { type RestText, restOfText, restText, type TaskText } from "./model/rest-text.ts";

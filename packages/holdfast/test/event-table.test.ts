@@ -156,6 +156,30 @@ describe("a run writes", () => {
     ]);
   });
 
+  test("that a receive has got a signal that another one had", async () => {
+    const code: Code = async (ctx) => {
+      await ctx.receive(go);
+      const taken = deferred();
+      const loser = (c: Context): Promise<unknown> =>
+        c.receive(go).then(() => {
+          taken.resolve();
+          return c.sleep("long", "1 day");
+        });
+      await ctx.parallel([(c) => c.race([loser, () => taken.promise]), (c) => c.receive(go)]);
+    };
+    const meanwhile = async (run: RunHandle): Promise<void> => {
+      for (const value of [7, 8]) await run.signal(go, value);
+    };
+    expect(await typesOf({ code, meanwhile })).toEqual([
+      "run_started",
+      "signal_received",
+      "signal_received",
+      "timer_created",
+      "signal_handed_on",
+      "run_completed",
+    ]);
+  });
+
   test("what its code computes and sets", async () => {
     const code: Code = async (ctx) => {
       ctx.sideEffect("flag", () => true);
@@ -753,6 +777,7 @@ describe("the table of events", () => {
         "run_restarted",
         "run_noted",
         "run_moved",
+        "signal_handed_on",
       ]
     `);
     expect(new Set(written.keys())).toEqual(new Set(EVENT_TABLE.map(({ type }) => type)));

@@ -31,10 +31,14 @@ const WAITS: Readonly<Record<ScheduleState["waits"], number>> = { no: 0, end: 1,
 interface Putting extends NewRuns {
   readonly puts: readonly PutSchedule[];
   readonly starts: readonly (readonly [i: number, start: StartRun])[];
-  readonly decided: readonly (readonly [i: number, decision: Uint8Array])[];
+  readonly decisions: readonly Uint8Array[];
+  /** Per put: how many of the decisions belong to it or to one before it. */
+  readonly decided: readonly number[];
   /** As stored. */
   readonly states: readonly Uint8Array[];
   readonly definitions: readonly (Uint8Array | null)[];
+  /** Those of the runs that are terminated. */
+  readonly errors: readonly (Uint8Array | null)[];
   readonly announce: boolean;
   readonly notify: boolean;
 }
@@ -52,8 +56,10 @@ const PUT = callOf<Putting>("put_schedules", {
   p_failures: ({ puts }) => binary.int4Array(puts, ({ state }) => state.failures),
   p_open_id: ({ puts }) => binary.textArray(puts, ({ state }) => state.openId),
   p_assumes: ({ puts }) => binary.boolArray(puts, ({ assumes }) => assumes?.open ?? null),
-  d_i: ({ decided }) => binary.int4Array(decided, ([i]) => i),
-  d_decision: ({ decided }) => binary.byteaArray(decided, ([, decision]) => decision),
+  p_terminates: ({ puts }) => binary.uuidArray(puts, ({ terminates }) => terminates?.runId ?? null),
+  p_errors: ({ errors }) => binary.byteaArray(errors),
+  p_decided: ({ decided }) => binary.int4Array(decided),
+  d_decision: ({ decisions }) => binary.byteaArray(decisions),
   p_decisions_max: () => DECISIONS_MAX,
   s_i: ({ starts }) => binary.int4Array(starts, ([i]) => i),
   s_run: ({ runs }) => binary.uuidArray(runs, (run) => run.runId),
@@ -120,22 +126,27 @@ export async function putSchedules(server: Server, params: PutSchedulesParams): 
 
 function puttingOf({ puts, announce }: PutSchedulesParams, notify: boolean): Putting {
   const starts = puts.flatMap((put, i) => put.starts.map((start) => [i + 1, start] as const));
-  const decided = puts.flatMap((put, i) => put.decided.map((one) => [i + 1, jsonBytes(one)] as const));
+  const decisions = puts.flatMap((put) => put.decided.map(jsonBytes));
+  const decided: number[] = [];
+  for (const put of puts) decided.push((decided.at(-1) ?? 0) + put.decided.length);
   const states = puts.map(({ state }) => jsonBytes(state));
   const definitions = puts.map(({ definition }) => (definition ? jsonBytes(definition) : null));
+  const errors = puts.map(({ terminates }) => (terminates ? jsonBytes(terminates.error) : null));
   const runs = starts.map(([, { run }]) => run);
-  return { puts, starts, decided, states, definitions, runs, announce, notify };
+  return { puts, starts, decisions, decided, states, definitions, errors, runs, announce, notify };
 }
 
 function putResult({ puts }: PutSchedulesParams, row: Row): PutSchedulesResult {
   const outcomes = row.o_outcome as PutScheduleOutcome["outcome"][];
   const taken = (row.o_taken ?? []) as string[];
   const takenBy = (row.o_taken_i ?? []) as number[];
+  const owing = (row.o_owes ?? []) as number[];
   return {
     now: row.o_now as number,
     outcomes: puts.map((_, i) => {
       const outcome = outcomes[i] as PutScheduleOutcome["outcome"];
-      return outcome === "taken" ? { outcome, taken: taken.filter((_id, k) => takenBy[k] === i + 1) } : { outcome };
+      if (outcome === "taken") return { outcome, taken: taken.filter((_id, k) => takenBy[k] === i + 1) };
+      return owing.includes(i + 1) ? { outcome, owes: true } : { outcome };
     }),
   };
 }

@@ -4,7 +4,7 @@ import { eventTypeCode, jsonBytes } from "./database/codes.ts";
 import type { Server } from "./database/server.ts";
 import { callOf } from "./database/server-call.ts";
 
-const SWEEP = callOf<SweepParams & { readonly notify: boolean }>("sweep_workers", {
+export const SWEEP = callOf<SweepParams & { readonly notify: boolean }>("sweep_workers", {
   p_suspect_after: ({ suspectAfter }) => suspectAfter,
   p_park_after: ({ parkAfter }) => parkAfter,
   p_park_error: ({ parkError }) => jsonBytes(parkError),

@@ -43,6 +43,17 @@ test("a call goes to the connection that has its plans, if that one is free", as
   expect(last.filter((table) => table !== undefined).sort()).toEqual(["versions", "workers w"]);
 });
 
+test("no call waits behind a purge while there is another connection", async () => {
+  const { store } = await database.open({ parameters: { connections: "2" } });
+  // A purge waits for this lock, and so it takes as long as the test wants.
+  const lock = `hashtextextended('${database.schema}.purge_runs', 0)`;
+  await database.sql(`select pg_advisory_lock(${lock})`);
+  const purge = store.runs.purge({ namespace: "default", endedBefore: 1, limit: 1 });
+  await Promise.all(Array.from({ length: 10 }, () => store.workers.list({ namespace: "default" })));
+  await database.sql(`select pg_advisory_unlock(${lock})`);
+  expect(await purge).toMatchObject({ purged: 0 });
+});
+
 /** The sockets that keep this process alive. */
 function liveSockets(): number {
   return process.getActiveResourcesInfo().filter((kind) => kind === "TCPSocketWrap").length;

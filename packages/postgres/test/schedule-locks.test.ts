@@ -1,5 +1,5 @@
 import { DEFINITION, STATE } from "@holdfast/conformance";
-import type { PutSchedule, PutScheduleOutcome, Store } from "holdfast/adapter";
+import type { ErrorRecord, PutSchedule, PutScheduleOutcome, Store } from "holdfast/adapter";
 import pg from "pg";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { aStart, idOf, newRun, start } from "./sample-runs.ts";
@@ -88,4 +88,43 @@ test("a run that is started by the other transaction after all has taken the id"
   await other.query("rollback");
   await start(store, [newRun(77, { id: "order 2" })]);
   expect(await put(store, puts(3))).toEqual([WRITTEN, { outcome: "taken", taken: ["order 2"] }, WRITTEN]);
+});
+
+/** Schedules 1, 2 and 3, whose open runs are 11, 12 and 13: each terminates its run for the run of its own number. */
+async function replacements(store: Store): Promise<PutSchedule[]> {
+  const fresh = puts(3);
+  await start(store, [newRun(11), newRun(12), newRun(13)]);
+  await put(
+    store,
+    fresh.map((one, i) => ({ ...one, state: { ...STATE, openId: `order ${11 + i}` }, starts: [] })),
+  );
+  const error: ErrorRecord = { name: "Error", message: "make way", kind: "Unknown" };
+  return fresh.map(({ definition: _definition, input: _input, ...one }, i) => ({
+    ...one,
+    revision: one.next,
+    next: idOf(2_001 + i),
+    assumes: { open: true },
+    terminates: { runId: idOf(11 + i), error },
+  }));
+}
+
+async function statuses(store: Store): Promise<(string | undefined)[]> {
+  const runs = [11, 12, 13, 1, 2, 3].map((n) => ({ namespace: "default", id: `order ${n}` }));
+  return (await store.runs.read({ runs })).map((run) => run?.status);
+}
+
+test("a run makes way for no run whose id another transaction is taking, and for none if it is locked itself", async () => {
+  const { store } = await database.open();
+  const some = await replacements(store);
+  await takeId();
+  expect(await put(store, some)).toEqual([WRITTEN, BUSY, WRITTEN]);
+  expect(await statuses(store)).toEqual(["terminated", "pending", "terminated", "pending", undefined, "pending"]);
+  await other.query("rollback");
+  await other.query("begin");
+  await other.query(`select 1 from ${database.name("runs")} where run_id = $1 for no key update`, [idOf(12)]);
+  expect(await put(store, some)).toEqual([WRITTEN, BUSY, WRITTEN]);
+  expect(await statuses(store)).toEqual(["terminated", "pending", "terminated", "pending", undefined, "pending"]);
+  await other.query("rollback");
+  expect(await put(store, some)).toEqual([WRITTEN, WRITTEN, WRITTEN]);
+  expect(await statuses(store)).toEqual(["terminated", "terminated", "terminated", "pending", "pending", "pending"]);
 });

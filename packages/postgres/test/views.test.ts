@@ -1,6 +1,7 @@
+import { uuidV7 } from "holdfast/adapter";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { commit, endOf, startChildren } from "./sample-children.ts";
-import { event, firstCommit, idOf, newRun, register, start } from "./sample-runs.ts";
+import { claim, event, firstCommit, idOf, newRun, register, start } from "./sample-runs.ts";
 import { newTask, schedule } from "./sample-tasks.ts";
 import { TestDatabase } from "./test-database.ts";
 
@@ -85,6 +86,57 @@ test("runs, steps, timers, messages and leases can be read with psql, payloads a
   );
 });
 
+test("psql says who holds a run, since when and until when", async () => {
+  const { store } = await database.open();
+  const began = Date.UTC(2026, 5, 2, 9);
+  await database.setClock(began);
+  await register(store, worker);
+  await start(store, [newRun(10)], worker);
+  await start(store, [newRun(11)]);
+  const claimedAt = began + 90_000;
+  await claim(store, worker, uuidV7(claimedAt, new Uint8Array(16)));
+  const rows = `select id, held_by, held_since, lease_expires_at from ${database.name("readable_runs")} order by id`;
+  const lease = { held_by: "a worker", lease_expires_at: new Date(began + 60_000) };
+  expect(await database.sql(rows)).toEqual([
+    // Held since its start, by an id that is older.
+    { id: "order 10", held_since: new Date(began), ...lease },
+    { id: "order 11", held_since: new Date(claimedAt), ...lease },
+  ]);
+  await store.runs.releaseIfHeld({ namespace: "default", workerId: worker, runs: [{ runId: idOf(11), epoch: 1 }] });
+  const [, released] = await database.sql(rows);
+  expect(released).toEqual({ id: "order 11", held_by: null, held_since: null, lease_expires_at: null });
+});
+
+test("SQL tells the rate at which runs complete, how many succeed and how long they take", async () => {
+  const { store } = await database.open();
+  const began = Date.UTC(2026, 5, 2, 9);
+  await database.setClock(began);
+  await register(store, worker);
+  await start(
+    store,
+    [10, 11, 12].map((n) => newRun(n)),
+    worker,
+  );
+  for (const [n, tookMs, status] of [
+    [10, 1_000, "completed"],
+    [11, 4_000, "completed"],
+    [12, 7_000, "failed"],
+  ] as const) {
+    await database.setClock(began + tookMs);
+    const output = status === "completed" ? bytes("1") : null;
+    const error = status === "failed" ? { name: "Error", message: "no", kind: "Unknown" as const } : null;
+    const transition = { type: "end", status, output, error, compensation: null, unlessBehind: false } as const;
+    await store.runs.commit({ commits: [firstCommit(n, { transition })] });
+  }
+  const [row] = await database.sql(
+    `select workflow, count(*)::int as ended, avg((status = 'completed')::int)::float as succeeded,
+            extract(epoch from avg(ended_at - created_at))::float as seconds
+       from ${database.name("readable_runs")} where ended_at >= $1 group by workflow`,
+    [new Date(began)],
+  );
+  expect(row).toEqual({ workflow: "order", ended: 3, succeeded: expect.closeTo(2 / 3), seconds: 4 });
+});
+
 test("tasks can be read with psql, without the secrets of their tokens", async () => {
   const { store } = await database.open();
   await database.setClock(1_000);
@@ -94,9 +146,10 @@ test("tasks can be read with psql, without the secrets of their tokens", async (
   const tasks = [newTask(1, { requires: ["gpu"], startTimeoutMs: 500 }), newTask(2, { holdBy })];
   await schedule(store, [10], tasks);
   const rows = await database.sql(`select * from ${database.name("readable_tasks")} order by seq`);
+  const held = { held_by: "a worker", held_since: new Date(0x018900000000) };
   expect(rows).toMatchObject([
     { id: "order 10", task: "mail#1", requires: ["gpu"], status: "due", due_at: new Date(1_000), input: 0 },
-    { task: "mail#2", name: "mail", status: "held", held_by: "a worker", due_at: null, expires_at: null },
+    { task: "mail#2", name: "mail", status: "held", due_at: null, expires_at: null, ...held },
   ]);
   expect(rows[0]).toMatchObject({ expires_at: new Date(1_500), expires: "start_timeout" });
   expect(rows[0]).not.toHaveProperty("secret");

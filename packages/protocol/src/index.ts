@@ -359,6 +359,7 @@ export {
   WorkflowScheduleSchema,
   WorkflowScheduleService,
 } from "../gen/holdfast/v1/workflow_schedule_pb.js";
+export { isTooDeep, JSON_DEPTH_MAX } from "./json-depth.ts";
 export { fromPayload, isEncrypted, toPayload } from "./payloads.ts";
 export { RawPayload, rawCodec } from "./raw-payload.ts";
 export {
@@ -379,3 +380,4 @@ export {
   WORKER_STATUSES,
   WORKFLOW_STATUSES,
 } from "./statuses.ts";
+export { inWireWords } from "./wire-words.ts";

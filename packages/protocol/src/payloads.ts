@@ -5,6 +5,7 @@
 import { create } from "@bufbuild/protobuf";
 import { HoldfastError } from "holdfast/adapter";
 import { type Payload, PayloadSchema } from "../gen/holdfast/v1/common_pb.js";
+import { isTooDeep, JSON_DEPTH_MAX } from "./json-depth.ts";
 import { RawPayload } from "./raw-payload.ts";
 
 /** The encodings that are not JSON, by their first byte. */
@@ -57,6 +58,7 @@ function requireJson(data: Uint8Array, what: string): void {
   } catch {
     throw refused(what, 'is not JSON text. Set metadata "encoding" if it is something else');
   }
+  if (isTooDeep(data)) throw refused(what, `is nested more than ${JSON_DEPTH_MAX} levels deep`);
 }
 
 function refused(what: string, fault: string): HoldfastError {

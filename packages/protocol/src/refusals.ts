@@ -6,6 +6,7 @@ import { create } from "@bufbuild/protobuf";
 import type { ErrorCode as HoldfastCode } from "holdfast";
 import { type ErrorRecord, HoldfastError, isHoldfastError } from "holdfast/adapter";
 import { ErrorCode, type ErrorDetail, ErrorDetailSchema } from "../gen/holdfast/v1/common_pb.js";
+import { inWireWords } from "./wire-words.ts";
 
 /** The numbers of gRPC's status codes that are used here; Connect has the same. */
 export const RpcCode = {
@@ -187,7 +188,8 @@ const STORE_MESSAGES: Readonly<Record<string, string>> = {
 
 function shownMessage({ code, message, data }: HoldfastError): string {
   const isOfStore = "where" in data || "file" in data;
-  return shortened((isOfStore ? STORE_MESSAGES[code] : undefined) ?? message, MESSAGE_LENGTH_MAX);
+  const words = (isOfStore ? STORE_MESSAGES[code] : undefined) ?? inWireWords(message, data);
+  return shortened(words, MESSAGE_LENGTH_MAX);
 }
 
 /** A message may quote what was sent, however long that is. Its end says what to do. */

@@ -11,7 +11,8 @@ export function toStoreError(error: unknown): StoreError {
       code: "store_refused",
       message: "The server could not make this call. Its log says why.",
     });
-  const { code, message, data } = error;
+  // An adapter of somebody else may throw what only has a code.
+  const { code, message, data = {} } = error as Partial<HoldfastError> & Pick<HoldfastError, "code" | "message">;
   const { retryAfterMs } = data;
   return create(StoreErrorSchema, {
     code,

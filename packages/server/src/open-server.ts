@@ -1,6 +1,6 @@
 /** Puts the parts together, and takes them apart again in order. */
 import { setMaxListeners } from "node:events";
-import type { DescService } from "@bufbuild/protobuf";
+import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { ConnectRouter } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import {
@@ -59,6 +59,8 @@ const READING = {
   jsonOptions: { ignoreUnknownFields: false },
   interceptors: [callTrace],
 };
+/** Of services with calls that anybody may make: nobody who has no token makes the server keep more. */
+const SMALL = { readMaxBytes: 64 * 1024 };
 /** Calls that are being answered have this long when the server closes. */
 const CALLS_MS_MAX = 10_000;
 const OWN_SERVICES = [WorkflowService, WorkflowScheduleService, WorkerService, AdminService, NamespaceService];
@@ -194,8 +196,8 @@ function makeParts(options: ServerOptions, opened: OpenedClients) {
     clock,
     rules: browserRules(options.host ?? "127.0.0.1", !methods.includes("none"), options.hosts ?? []),
     services: connectNodeAdapter({ routes: routes.add, contextValues: contextValuesOf, ...READING }),
-    isCall: (path) => routes.paths.has(path),
-    isStream: (path) => routes.streams.has(path),
+    methodOf: (path) => routes.methods.get(path),
+    stranger: methods.includes("none") ? undefined : (...asked) => guard.strangerAt(...asked),
     store: new StorePort({
       service: sessions,
       authenticator,
@@ -266,9 +268,9 @@ function routesOf(guard: Guard, shared: Shared, running: readonly RunningService
     router.service(WorkflowService, guard.implementation(WorkflowService, workflowService(shared)));
     router.service(WorkflowScheduleService, guard.implementation(WorkflowScheduleService, scheduleService(shared)));
     router.service(WorkerService, guard.implementation(WorkerService, workerService(shared)));
-    router.service(AdminService, guard.implementation(AdminService, adminService(shared)));
+    router.service(AdminService, guard.implementation(AdminService, adminService(shared)), SMALL);
     router.service(NamespaceService, guard.implementation(NamespaceService, namespaceService(shared)));
-    router.service(Health, guard.implementation(Health, healthService({ ...shared, isService })));
+    router.service(Health, guard.implementation(Health, healthService({ ...shared, isService })), SMALL);
     router.service(ServerReflection, {
       async *serverReflectionInfo(requests: AsyncIterable<ServerReflectionRequest>, context) {
         await guard.requireSomeGrant(context, ServerReflection.method.serverReflectionInfo);
@@ -280,12 +282,10 @@ function routesOf(guard: Guard, shared: Shared, running: readonly RunningService
       one.route(router);
     }
   };
-  const methods = services.flatMap((service) => service.methods);
-  const path = (method: (typeof methods)[number]): string => `/${method.parent.typeName}/${method.name}`;
-  const streaming = methods.filter(
-    ({ methodKind }) => methodKind === "bidi_streaming" || methodKind === "client_streaming",
-  );
-  return { add, paths: new Set(methods.map(path)), streams: new Set(streaming.map(path)) };
+  const methods = new Map<string, DescMethod>();
+  for (const service of services)
+    for (const method of service.methods) methods.set(`/${service.typeName}/${method.name}`, method);
+  return { add, methods };
 }
 
 /** Empty if the server can do its work; else why not. Asked often: the store is asked at most once a second. */

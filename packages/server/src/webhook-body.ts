@@ -1,4 +1,5 @@
 /** What a webhook's body says. */
+import { isTooDeep, JSON_DEPTH_MAX } from "@holdfast/protocol";
 import { HoldfastError } from "holdfast/adapter";
 import type { NodeRequest } from "./port/request-facts.ts";
 
@@ -24,6 +25,7 @@ export async function bodyOf(request: NodeRequest): Promise<Buffer> {
 
 /** The text of the body, which is JSON. */
 export function jsonTextOf(body: Buffer): string {
+  if (isTooDeep(body)) throw bad(`The body is nested more than ${JSON_DEPTH_MAX} levels deep.`);
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(body);
     JSON.parse(text);

@@ -16,8 +16,8 @@ import { factsOf, type NodeRequest } from "./port/request-facts.ts";
 import { bad, bodyOf, idAt, jsonTextOf } from "./webhook-body.ts";
 
 const DELIVERY_LENGTH_MAX = 200;
-/** A delivery that comes again is looked for in so many runs of its id, the newest ones. */
-const RUNS_MAX = 20;
+/** A delivery that comes again is looked for in all runs of its id, so many at a time. */
+const RUNS_AT_ONCE = 100;
 const PATH = /^\/hooks\/([^/]+)\/([^/?]+)$/;
 
 /** The status of HTTP for each status of a call that can happen here. */
@@ -121,25 +121,27 @@ interface SignalDelivery {
 }
 
 /**
- * A run knows the messages that it got, also when it has ended: so every run of the id is asked first, the oldest first, and the
- * newest gets the signal by its own run id. If it ends in between, and another run begins, they are all asked again.
+ * A run knows the messages that it got, also when it has ended: so every run of the id that has ended is asked first, and then the
+ * open one gets the signal by its own run id. If it ends in between, and another run begins, they are all asked again.
  */
 async function signalOnce(given: SignalDelivery): Promise<{ readonly runId: string }> {
   const { client, workflow, signalName, id, delivery, payload } = given;
   const definition = signal<unknown>(signalName);
-  let last: string | undefined;
-  for (;;) {
-    const { runs } = await client.list({ id, limit: RUNS_MAX });
-    for (const { runId } of [...runs].reverse())
-      try {
-        await client.get({ runId }).signal(definition, payload, { id: delivery });
-        return { runId };
-      } catch (error) {
-        if (!isHoldfastError(error, "run_closed") && !isHoldfastError(error, "run_not_found")) throw error;
-      }
+  const has = async (runId: string): Promise<boolean> => {
+    try {
+      await client.get({ runId }).signal(definition, payload, { id: delivery });
+      return true;
+    } catch (error) {
+      if (!isHoldfastError(error, "run_closed") && !isHoldfastError(error, "run_not_found")) throw error;
+      return false;
+    }
+  };
+  for (let last: string | undefined; ; ) {
+    const { found, newest } = await askRuns(client, id, has);
+    if (found !== undefined) return { runId: found };
     // No other run has begun while these were asked.
-    if (runs[0]?.runId === last || runs.length === 0) break;
-    last = runs[0]?.runId;
+    if (newest === last || newest === undefined) break;
+    last = newest;
   }
   if (workflow === undefined) {
     const handle = client.get(id);
@@ -147,6 +149,31 @@ async function signalOnce(given: SignalDelivery): Promise<{ readonly runId: stri
     return { runId: (await handle.describe()).runId };
   }
   return client.signalWithStart(workflow, payload, definition, payload, { id, signalId: delivery });
+}
+
+interface AskedRuns {
+  /** The run that has the signal, now or for long. */
+  readonly found?: string;
+  readonly newest?: string;
+}
+
+/** A page of runs is asked in one call of the store: an id may have had many. */
+async function askRuns(client: Client, id: string, has: (runId: string) => Promise<boolean>): Promise<AskedRuns> {
+  let newest: string | undefined;
+  let open: string | undefined;
+  for (let cursor: string | undefined; ; ) {
+    const page = await client.list({ id, limit: RUNS_AT_ONCE, ...(cursor === undefined ? {} : { cursor }) });
+    newest ??= page.runs[0]?.runId;
+    open ??= page.runs.find(({ endedAt }) => endedAt === null)?.runId;
+    const ended = page.runs.filter(({ endedAt }) => endedAt !== null);
+    const answers = await Promise.all(ended.map(async ({ runId }) => ((await has(runId)) ? runId : undefined)));
+    const found = answers.find((runId) => runId !== undefined);
+    if (found !== undefined) return { found };
+    if (page.cursor === null) break;
+    cursor = page.cursor;
+  }
+  const asked = newest === undefined ? {} : { newest };
+  return open !== undefined && (await has(open)) ? { ...asked, found: open } : asked;
 }
 
 function isSigned(body: Buffer, given: string, secret: string): boolean {

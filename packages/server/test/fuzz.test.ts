@@ -4,7 +4,7 @@ import { createKey } from "../src/index.ts";
 import { fuzz } from "./fuzzing.ts";
 import { serverUnderTest } from "./server-under-test.ts";
 
-// HOLDFAST_FUZZ=100000 for a long one.
+// HOLDFAST_FUZZ=100000 npm test -- packages/server/test/fuzz.test.ts for a long one.
 const COUNT = Number(process.env["HOLDFAST_FUZZ"] ?? 2_000);
 
 test("malformed messages crash nothing, are never the server's fault, and tell no secrets", async () => {
@@ -16,6 +16,7 @@ test("malformed messages crash nothing, are never the server's fault, and tell n
     auth: "keys",
     logger,
     limits: { starts: wide, claims: wide, reads: wide, bytes: wide },
+    sessions: { limits: { pollMs: 50, helloMs: 200 } },
   });
   const { opened } = await openClients(t.store);
   const { token } = await createKey(opened.access!, systemPorts.random, {
@@ -39,9 +40,15 @@ test("malformed messages crash nothing, are never the server's fault, and tell n
   expect(faults.slice(0, 5)).toEqual([]);
   expect(logged.filter((line) => line.includes(token) || line.includes("unexpected error")).slice(0, 3)).toEqual([]);
   expect(statuses.get(400) ?? 0).toBeGreaterThan(COUNT / 10);
-  for (const stream of ["WatchWorkflow", "Attach", "Watch", "ServerReflectionInfo"])
+  for (const stream of ["WatchWorkflow", "Attach", "Watch", "ServerReflectionInfo", "Session"])
     expect([stream, (answered.get(stream) ?? 0) > COUNT / 200]).toEqual([stream, true]);
   expect((await fetch(`${t.server.url}/readyz`)).status).toBe(200);
+  // Nothing is left of any of them.
+  await expect.poll(() => t.server.sessions).toBe(0);
+  const metrics = await (
+    await fetch(`${t.server.url}/metrics`, { headers: { authorization: `Bearer ${token}` } })
+  ).text();
+  expect(Number(/^holdfast_server_connections (\d+)$/m.exec(metrics)?.[1])).toBeLessThan(20);
   if (process.env["HOLDFAST_FUZZ"])
     process.stdout.write(
       `fuzz: rss ${process.memoryUsage().rss >> 20} MiB, heap ${process.memoryUsage().heapUsed >> 20} MiB, ${JSON.stringify([...statuses])}\n`,

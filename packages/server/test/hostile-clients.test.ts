@@ -1,10 +1,13 @@
 // Clients that are slow, broken or greedy: each costs a bounded amount, gets a clear answer or none, and others are served meanwhile.
+import { once } from "node:events";
 import http from "node:http";
 import http2 from "node:http2";
 import net from "node:net";
 import { createClient } from "@connectrpc/connect";
 import { WorkflowService } from "@holdfast/protocol";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { openClients, systemPorts } from "holdfast/adapter";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { createKey } from "../src/index.ts";
 import { jsonPayload, type ServerUnderTest, serverUnderTest } from "./server-under-test.ts";
 
 const HEADERS_MS = 400;
@@ -17,8 +20,8 @@ beforeAll(async () => {
 afterAll(() => t.close());
 
 /** Sends, and resolves with what came back when the server closes the connection. */
-function exchange(send: (socket: net.Socket) => void): Promise<string> {
-  const socket = net.connect(t.server.port, "127.0.0.1");
+function exchange(send: (socket: net.Socket) => void, port = t.server.port): Promise<string> {
+  const socket = net.connect(port, "127.0.0.1");
   let received = "";
   socket.on("data", (chunk) => {
     received += chunk.toString("latin1");
@@ -99,6 +102,87 @@ test("too many headers are refused, in bounded memory", async () => {
   session.destroy();
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(200 * 1024 * 1024);
   await stillServes();
+});
+
+test.each(["none", "keys"] as const)("a host that is none, or that is missing, ends no server (%s)", async (auth) => {
+  const other = await serverUnderTest({ auth });
+  onTestFinished(() => other.close());
+  const key = { name: "", role: "reader", namespace: "*", expiresAt: null } as const;
+  const { access } = (await openClients(other.store)).opened;
+  const { token } = await createKey(access!, systemPorts.random, key);
+  const rest = `content-type: application/json\r\nauthorization: Bearer ${token}\r\ncontent-length: 2\r\n`;
+  const paths = ["/holdfast.v1.WorkflowService/ListWorkflows", "/holdfast.v1.StoreService/Call", "/hooks/a/b", "/"];
+  for (const path of paths)
+    for (const head of [
+      `POST ${path} HTTP/1.0\r\n`,
+      `POST ${path} HTTP/1.1\r\nhost: [\r\n`,
+      `POST ${path} HTTP/1.1\r\nhost: a b\r\n`,
+    ]) {
+      const answer = await exchange(
+        (socket) => socket.write(`${head}connection: close\r\n${rest}\r\n{}`),
+        other.server.port,
+      );
+      expect([head, answer]).toEqual([head, expect.stringMatching(/^HTTP\/1.1 [24]\d\d/)]);
+    }
+  expect((await fetch(`${other.server.url}/livez`)).status).toBe(200);
+});
+
+test("headers that go on in frame after frame are given up", async () => {
+  // The preface, empty settings, and a HEADERS frame that does not end the headers; then CONTINUATION for ever.
+  const frame = (type: number, flags: number, stream: number, payload: Buffer): Buffer => {
+    const head = Buffer.alloc(9);
+    head.writeUIntBE(payload.length, 0, 3);
+    head.writeUInt8(type, 3);
+    head.writeUInt8(flags, 4);
+    head.writeUInt32BE(stream, 5);
+    return Buffer.concat([head, payload]);
+  };
+  const field = Buffer.from([0x40, 1, "x".charCodeAt(0), 1, "y".charCodeAt(0)]);
+  const fields = Buffer.concat(Array.from({ length: 3_000 }, () => field));
+  const before = process.memoryUsage().heapUsed;
+  await exchange((socket) => {
+    socket.write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    socket.write(frame(4, 0, 0, Buffer.alloc(0)));
+    socket.write(frame(1, 0, 1, fields));
+    for (let i = 0; i < 350 && !socket.destroyed; i++) socket.write(frame(9, 0, 1, fields));
+  });
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(100 * 1024 * 1024);
+  await stillServes();
+});
+
+test("whoever has no token makes the server keep no body, in any protocol", async () => {
+  const guarded = await serverUnderTest({ auth: "keys", patience: { headersMsMax: 10_000, bodyMsMax: 10_000 } });
+  onTestFinished(() => guarded.close());
+  const session = http2.connect(guarded.server.url);
+  onTestFinished(() => session.destroy());
+  const path = "/holdfast.v1.WorkflowService/StartWorkflow";
+  const envelope = Buffer.from([0, 0, 0x70, 0, 0]);
+  for (const type of ["application/grpc", "application/grpc-web+proto", "application/proto", "application/json"]) {
+    const stream = session.request({ ":method": "POST", ":path": path, "content-type": type });
+    stream.on("error", () => {});
+    // The body has begun, and never ends: the answer does not wait for it.
+    stream.write(Buffer.concat([envelope, Buffer.alloc(100_000)]));
+    const [headers] = (await once(stream, "response")) as [http2.IncomingHttpHeaders & http2.IncomingHttpStatusHeader];
+    const parts: Buffer[] = [];
+    stream.on("data", (part: Buffer) => void parts.push(part));
+    await once(stream, "end");
+    const said = `${headers["grpc-status"] ?? ""} ${headers[":status"]} ${decodeURIComponent(`${headers["grpc-message"] ?? ""}`)} ${Buffer.concat(parts)}`;
+    expect([type, said]).toEqual([type, expect.stringMatching(/^(16 200| 401).*There is no token/)]);
+    stream.close();
+  }
+  // With a length that is announced: HTTP/1.1 can be used again after it.
+  const large = await fetch(guarded.server.url + path, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: Buffer.alloc(7_000_000, 0x20),
+  });
+  expect([large.status, ((await large.json()) as { code: string }).code]).toEqual([401, "unauthenticated"]);
+  const health = await fetch(`${guarded.server.url}/holdfast.v1.AdminService/HealthCheck`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: Buffer.alloc(7_000_000, 0x20),
+  });
+  expect(((await health.json()) as { code: string }).code).toBe("resource_exhausted");
 });
 
 test("what is not HTTP is refused", async () => {

@@ -1,30 +1,13 @@
 // Every call of every service, as everybody who may not make it.
-import { create, type DescMethod, type DescService } from "@bufbuild/protobuf";
+import { create, type DescMethod } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Transport } from "@connectrpc/connect";
-import {
-  AdminService,
-  Health,
-  NamespaceService,
-  ServerReflection,
-  WorkerService,
-  WorkflowScheduleService,
-  WorkflowService,
-} from "@holdfast/protocol";
+import { AdminService, Health, ServerReflection, WorkerService, WorkflowService } from "@holdfast/protocol";
 import { workflow } from "holdfast";
 import { openClients, ROLES, type Role, systemPorts } from "holdfast/adapter";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createKey, PERMISSIONS } from "../src/index.ts";
-import { type ServerUnderTest, serverUnderTest } from "./server-under-test.ts";
+import { SERVICES, type ServerUnderTest, serverUnderTest } from "./server-under-test.ts";
 
-const SERVICES: readonly DescService[] = [
-  WorkflowService,
-  WorkflowScheduleService,
-  WorkerService,
-  AdminService,
-  NamespaceService,
-  Health,
-  ServerReflection,
-];
 const METHODS = SERVICES.flatMap((service) => service.methods);
 const nameOf = (method: DescMethod): string => `${method.parent.typeName}/${method.name}`;
 const GUARDED = METHODS.filter((method) => PERMISSIONS[nameOf(method)]?.role !== null);

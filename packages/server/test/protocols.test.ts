@@ -109,6 +109,8 @@ test("pages of the server itself", async () => {
   };
   expect(await get("/livez")).toEqual([200, "ok\n"]);
   expect(await get("/readyz")).toEqual([200, "ok\n"]);
-  expect((await get("/metrics"))[1]).toContain("holdfast_server_calls_total{");
+  const [, metrics] = await get("/metrics");
+  expect(metrics).toContain("holdfast_server_calls_total{");
+  expect(metrics).toMatch(/^holdfast_server_connections [1-9]/m);
   expect((await get("/nothing"))[0]).toBe(404);
 });

@@ -1,10 +1,31 @@
+import type { DescService } from "@bufbuild/protobuf";
 import type { Interceptor, Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
-import type { Payload } from "@holdfast/protocol";
+import {
+  AdminService,
+  Health,
+  NamespaceService,
+  type Payload,
+  ServerReflection,
+  WorkerService,
+  WorkflowScheduleService,
+  WorkflowService,
+} from "@holdfast/protocol";
 import { type Client, connect } from "holdfast";
 import { openServer, type Server, type ServerOptions } from "../src/index.ts";
 
 export const silent = { debug() {}, info() {}, warn() {}, error() {} };
+
+/** What anybody can call; Holdfast's own clients have StoreService besides. */
+export const SERVICES: readonly DescService[] = [
+  WorkflowService,
+  WorkflowScheduleService,
+  WorkerService,
+  AdminService,
+  NamespaceService,
+  Health,
+  ServerReflection,
+];
 
 let stores = 0;
 

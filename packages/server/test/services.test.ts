@@ -145,12 +145,18 @@ test("a schedule is created, changed, paused, triggered and deleted", async () =
     status: WorkflowStatus.PAUSED,
     maxCatchup: 5,
   });
+  const millis = ({ seconds = 0n, nanos = 0 } = {}): number => Number(seconds) * 1_000 + nanos / 1e6;
+  const { createdAt, updatedAt } = updated.schedule ?? {};
+  expect(millis(schedule?.updatedAt)).toBe(millis(schedule?.createdAt));
+  expect(millis(updatedAt)).toBeGreaterThan(millis(createdAt));
   expect((await schedules.resumeWorkflowSchedule({ scheduleId: "nightly" })).schedule?.enabled).toBe(true);
   expect((await schedules.pauseWorkflowSchedule({ scheduleId: "nightly" })).schedule?.enabled).toBe(false);
   const { runId } = await schedules.triggerWorkflowSchedule({ scheduleId: "nightly" });
   const { runs } = await schedules.listScheduleRuns({ scheduleId: "nightly" });
   expect(runs).toMatchObject([{ runId, scheduleId: "nightly" }]);
-  expect((await schedules.listWorkflowSchedules({})).schedules).toMatchObject([{ scheduleId: "nightly" }]);
+  expect((await schedules.listWorkflowSchedules({})).schedules).toMatchObject([
+    { scheduleId: "nightly", maxCatchup: 5, cronExpr: "0 5 * * *" },
+  ]);
   const hf = await t.connect();
   await hf.schedules.create({ id: "once", workflow: "waits", cron: "0 3 * * *", until: new Date(0) });
   const { schedule: once } = await schedules.getWorkflowSchedule({ scheduleId: "once" });
@@ -166,7 +172,7 @@ test("operators see workers, types, queues and numbers", async () => {
   expect((await admin.getWorker({ workerId: workers[0]?.workerId ?? "" })).worker?.name).toBe("w");
   expect(await admin.getServerInfo({})).toMatchObject({
     version: "0.1.0",
-    minSdkVersion: "0.1.0",
+    minSdkVersion: "0.0.0",
     apiVersion: "holdfast.v1",
   });
   const stats = await admin.getStats({});

@@ -61,3 +61,61 @@ test.each([
     message: `${field} contains a NUL or half of a surrogate pair.`,
   });
 });
+
+test.each([
+  ["GET", "WorkflowService/ListWorkflows", undefined, 405, "Calls are made with POST, not with GET."],
+  ["PUT", "WorkflowService/ListWorkflows", "application/json", 405, "Calls are made with POST, not with PUT."],
+  [
+    "POST",
+    "WorkflowService/ListWorkflows",
+    undefined,
+    415,
+    "The request has no content-type. This call takes application/json",
+  ],
+  ["POST", "WorkflowService/ListWorkflows", "text/plain", 415, 'the content-type "text/plain"'],
+  ["POST", "WorkflowService/WatchWorkflow", "application/json", 415, "application/connect+json"],
+  ["POST", "WorkerService/Attach", "application/connect+json", 505, "which needs HTTP/2"],
+])(
+  "%s of %s with the content-type %s is answered with %i, and with words",
+  async (method, call, type, status, words) => {
+    const headers = type === undefined ? {} : { "content-type": type };
+    const body = method === "GET" ? {} : { body: Buffer.from("{}") };
+    const response = await fetch(`${t.server.url}/holdfast.v1.${call}`, { method, headers, ...body });
+    expect(response.status).toBe(status);
+    expect(await response.json()).toMatchObject({ message: expect.stringContaining(words) });
+    if (status === 405) expect(response.headers.get("allow")).toBe("POST");
+  },
+);
+
+test("an input that is nested too deeply is refused: the run that gets it could not pass it on", async () => {
+  const start = (levels: number) => {
+    const data = Buffer.from("[".repeat(levels) + "]".repeat(levels)).toString("base64");
+    return post("StartWorkflow", { workflowType: "w", input: { data } });
+  };
+  expect(await start(500)).toMatchObject({ status: 200 });
+  expect(await start(501)).toMatchObject({ status: 400, message: "The input is nested more than 500 levels deep." });
+  expect(await start(700_000)).toMatchObject({
+    status: 400,
+    message: "The input is nested more than 500 levels deep.",
+  });
+  const flat = Buffer.from(JSON.stringify(`${"[{".repeat(900)}"\\`)).toString("base64");
+  expect(await post("StartWorkflow", { workflowType: "w", input: { data: flat } })).toMatchObject({ status: 200 });
+});
+
+test("messages name calls and fields, not what the library calls them", async () => {
+  const namespace = "words";
+  const ask = (call: string, body: object) => post(call, { namespace, ...body });
+  const { runId } = (await ask("StartWorkflow", { workflowType: "w" })) as unknown as { runId: string };
+  expect(await ask("StartWorkflow", { workflowType: "w", priority: 99_999 })).toMatchObject({ status: 400 });
+  const said = [
+    await ask("ListWorkflows", { page: { pageToken: "nonsense" } }),
+    await ask("ForkWorkflow", { runId, before: "9" }),
+    await ask("RetryWorkflow", { runId: "nonsense" }),
+    await ask("ExplainWorkflow", { runId }),
+    await ask("PauseWorkflow", { runId }),
+    await ask("ExplainWorkflow", { runId }),
+  ];
+  expect(said[0]?.message).toContain("page_token was not returned with an earlier page");
+  expect((said.at(-1) as unknown as { reason: string }).reason).toContain("ResumeWorkflow lets it continue");
+  for (const one of said) expect(JSON.stringify(one)).not.toMatch(/\b(hf|handle)\.\w|\bthe cursor\b/);
+});

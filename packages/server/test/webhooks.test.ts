@@ -64,6 +64,27 @@ test.each(["pay", "both"])(
   },
 );
 
+test("a signal that is delivered again is recognized however many runs of the id there were since", async () => {
+  const service = createClient(WorkflowService, t.transport());
+  const namespace = "shop";
+  const externalId = "often";
+  const body = JSON.stringify({ id: externalId });
+  const { runId: first } = await service.startWorkflow({ namespace, workflowType: "order", externalId });
+  expect(await deliver("shop/pay", body)).toEqual({ status: 200, runId: first });
+  let runId = first;
+  for (let later = 0; later < 130; later += 1) {
+    await service.terminateWorkflow({ namespace, runId });
+    ({ runId } = await service.startWorkflow({ namespace, workflowType: "order", externalId }));
+  }
+  expect(await deliver("shop/pay", body)).toEqual({ status: 200, runId: first });
+  expect(await deliver("shop/pay", body, "d-2")).toEqual({ status: 200, runId });
+});
+
+test("a body that is nested too deeply is refused", async () => {
+  const deep = `{"id":"deep","more":${"[".repeat(600)}${"]".repeat(600)}}`;
+  expect(await deliver("shop/go", deep)).toMatchObject({ status: 400, message: expect.stringContaining("500 levels") });
+});
+
 test("a namespace that requires encryption takes no webhooks", async () => {
   expect(await deliver("sealed/go", '{"id":"a"}')).toMatchObject({
     status: 400,

@@ -22,8 +22,10 @@ import type { Call } from "./database/call.ts";
 import { statusCode, statusName } from "./database/codes.ts";
 import { blob } from "./database/driver.ts";
 import { newUuidBytes, uuidText } from "./database/uuid.ts";
+import { owing } from "./debts/debt-state.ts";
 import { outlookAfter } from "./leadership.ts";
-import { newestKey } from "./runs/run-state.ts";
+import { terminate } from "./runs/interventions.ts";
+import { newestKey, type StateRow, stateOf } from "./runs/run-state.ts";
 import { startRuns } from "./runs/starts.ts";
 
 /** As stored. A schedule that waits is in the index holdfast_schedules_waiting. */
@@ -31,6 +33,8 @@ const WAITS: Readonly<Record<ScheduleState["waits"], number>> = { no: 0, end: 1,
 
 const ROW = "s.namespace, s.id, s.revision, s.created_at as createdAt, s.definition, s.state, s.input";
 const SELECT = `select ${ROW} from holdfast_schedules s where s.namespace = ? and s.id = ?`;
+const SELECT_KNOWN = `
+  select revision, open_id as openId, decisions from holdfast_schedules where namespace = ? and id = ?`;
 const INSERT = `
   insert into holdfast_schedules (namespace, id, revision, created_at, next_at, waits, failures, open_id, definition, state, input,
     decisions)
@@ -62,6 +66,14 @@ const AWAITED = `
   select s.namespace, s.open_id as openId from holdfast_schedules s
   where s.waits > 0 order by s.namespace, s.id limit ?`;
 
+/** What a change needs to know of a schedule. */
+interface KnownSchedule {
+  readonly revision: Uint8Array;
+  readonly openId: string | null;
+  /** JSON. */
+  readonly decisions: string;
+}
+
 interface StoredSchedule {
   readonly namespace: string;
   readonly id: string;
@@ -80,18 +92,27 @@ export function putSchedules(call: Call, params: PutSchedulesParams): PutSchedul
 
 function putSchedule(call: Call, put: PutSchedule): PutScheduleOutcome {
   const { namespace, id, revision, next } = put;
-  const stored = call.sql.get<StoredSchedule>(SELECT, namespace, id);
-  const known = stored && scheduleOf(call, stored);
-  if (known?.revision === next) return { outcome: "written" };
-  if ((known?.revision ?? null) !== revision) return { outcome: "moved" };
-  if (put.assumes && known && isOpen(known.open) !== put.assumes.open) return { outcome: "moved" };
+  const known = call.sql.get<KnownSchedule>(SELECT_KNOWN, namespace, id);
+  const current = known ? uuidText(known.revision) : null;
+  if (current === next) return { outcome: "written" };
+  if (current !== revision) return { outcome: "moved" };
+  const open = known && (put.assumes || put.terminates) ? openRunOf(call, namespace, known.openId) : null;
+  if (put.assumes && known && isOpen(open) !== put.assumes.open) return { outcome: "moved" };
+  const makesWay = put.terminates && openRow(call, namespace, open, put.terminates.runId);
+  if (put.terminates && !makesWay) return { outcome: "moved" };
   if (!known && !(put.definition && put.input)) return { outcome: "moved" };
   const taken = put.starts.flatMap(({ run }) => (newestKey(call, run.namespace, run.id) === null ? [] : [run.id]));
   if (taken.length > 0) return { outcome: "taken", taken };
-  if (known) update(call, put);
+  if (known) update(call, put, known);
   else insert(call, put);
+  const ended = put.terminates && makesWay ? owing(terminate(call, makesWay, put.terminates.error)) : {};
   startRuns(call, { starts: put.starts, holdBy: null, replaceError: NEVER_REPLACED });
-  return { outcome: "written" };
+  return { outcome: "written", ...ended };
+}
+
+/** That run, if it is the open one of the schedule. */
+function openRow(call: Call, namespace: string, open: OpenRun | null, runId: string): StateRow | undefined {
+  return open?.runId === runId && isOpen(open) ? stateOf(call, namespace, runId) : undefined;
 }
 
 /** No start of a schedule replaces a run. */
@@ -107,10 +128,10 @@ function insert({ sql, now }: Call, put: PutSchedule): void {
   );
 }
 
-function update(call: Call, put: PutSchedule): void {
+function update({ sql }: Call, put: PutSchedule, known: KnownSchedule): void {
   const { namespace, id, next, definition, input, state, decided } = put;
-  const decisions = remembered(readDecisions(call, put), decided);
-  call.sql.run(
+  const decisions = remembered(JSON.parse(known.decisions) as ScheduleDecision[], decided);
+  sql.run(
     UPDATE,
     ...[newUuidBytes(next), state.nextAt, WAITS[state.waits], state.failures, state.openId],
     ...[definition ? JSON.stringify(definition) : null, JSON.stringify(state), input ? blob(input) : null],

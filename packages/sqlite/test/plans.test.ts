@@ -103,10 +103,10 @@ async function useEverything(store: Store): Promise<void> {
   const worker = { namespace: "default", name: "w", queues: ["q"], workflows: ["w"], labels: {}, leaseMs: 1_000 };
   await store.workers.register({ workerId: WORKER, ...worker });
   const holdBy = { workerId: WORKER, claimId: WORKER };
-  const start = (n: number, hold: boolean) =>
+  const start = (n: number, hold: boolean, by = holdBy) =>
     store.runs.start({
       starts: [{ run: run(n), ifRunning: "replace", ifClosed: "start", hold, pick: 0.5 }],
-      holdBy,
+      holdBy: by,
       replaceError: ERROR,
     });
   const commit = (n: number, epoch: number, number: number, transition: Transition) =>
@@ -200,8 +200,11 @@ async function useEverything(store: Store): Promise<void> {
   await store.workers.list({ namespace: "default", goneSince: 1 });
   await store.queues.backlog({ namespace: "default", atMost: 10, lateMs: 1 });
   const event = { type: "run_restarted", op: null, meta: { by: "watchdog", reason: "stalled_run" } } as const;
-  await start(9, true);
-  await store.runs.restartIfHeld({ namespace: "default", runId: `${RUN}9`, epoch: 1, commit: 0, eventCount: 0, event });
+  const stuck = { workerId: `${WORKER.slice(0, -1)}c`, claimId: WORKER };
+  await store.workers.register({ workerId: stuck.workerId, ...worker });
+  await start(9, true, stuck);
+  const known = { namespace: "default", runId: `${RUN}9`, epoch: 1, commit: 0, eventCount: 0 };
+  expect(await store.runs.restartIfHeld({ ...known, event })).toEqual({ outcome: "restarted" });
   await store.runs.read({
     runs: [
       { namespace: "default", runId: `${RUN}1` },

@@ -8,10 +8,14 @@ export const SHELLS = ["bash", "zsh", "fish"] as const;
 export type Shell = (typeof SHELLS)[number];
 
 const SCRIPTS: Readonly<Record<Shell, string>> = {
+  // COMP_WORDS is split at ":" and "=" as well, so that a URL would be several words.
   bash: `_holdfast() {
-  local line
+  local line typed="\${COMP_LINE:0:COMP_POINT}"
+  local -a words
+  read -r -a words <<< "$typed"
+  if [[ $typed == *[[:space:]] ]]; then words+=(""); fi
   COMPREPLY=()
-  while IFS= read -r line; do COMPREPLY+=("\${line%%$'\\t'*}"); done < <(holdfast --complete "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+  while IFS= read -r line; do COMPREPLY+=("\${line%%$'\\t'*}"); done < <(holdfast --complete "\${words[@]:1}" 2>/dev/null)
   if [ \${#COMPREPLY[@]} -eq 0 ]; then compopt -o default; fi
 }
 complete -F _holdfast holdfast
@@ -25,11 +29,17 @@ _holdfast() {
 }
 compdef _holdfast holdfast
 `,
+  // Without -f, fish would offer files among the verbs.
   fish: `function __holdfast_complete
   set -l words (commandline -opc) (commandline -ct)
-  holdfast --complete $words[2..-1] 2>/dev/null
+  set -l found (holdfast --complete $words[2..-1] 2>/dev/null)
+  if set -q found[1]
+    printf '%s\\n' $found
+  else
+    __fish_complete_path (commandline -ct)
+  end
 end
-complete -c holdfast -a '(__holdfast_complete)'
+complete -c holdfast -f -a '(__holdfast_complete)'
 `,
 };
 

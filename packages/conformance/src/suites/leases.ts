@@ -76,6 +76,14 @@ export const leases: Suite = {
       expect(listed.find(({ workerId }) => workerId === died)).toMatchObject({ status: "offline" });
     },
 
+    "of workers that register in one place at the same time, each hears of those before it": async (t) => {
+      const here = { name: "orders", host: "host-1", pid: 7, queues: [], workflows: [], labels: {} };
+      const params = { ...here, namespace: "default", leaseMs: LEASE_MS };
+      const ids = Array.from({ length: 5 }, () => t.newId());
+      const answers = await Promise.all(ids.map((workerId) => t.store.workers.register({ ...params, workerId })));
+      expect(answers.map(({ namesakes = [] }) => namesakes.length).sort()).toEqual([0, 1, 2, 3, 4]);
+    },
+
     "a worker without queues, workflows and labels is one too": async (t) => {
       await t.worker({ queues: [], workflows: [], labels: {} });
       expect(await t.store.workers.list({ namespace: "default" })).toMatchObject([

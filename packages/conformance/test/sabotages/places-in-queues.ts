@@ -152,6 +152,18 @@ export const PLACES_IN_QUEUES: readonly Sabotage[] = [
     }),
   },
   {
+    it: "loses the tokens that come while something waits and a claim is late",
+    noun: "lines before a queue with limits",
+    rare: true,
+    breaks: (it) => ({ "runs.claim": (params) => withTokensAwaited(it, false, () => it.runs.claim(params)) }),
+  },
+  {
+    it: "keeps more than a burst of the tokens that come in a pause",
+    noun: "lines before a queue with limits",
+    rare: true,
+    breaks: (it) => ({ "runs.claim": (params) => withTokensAwaited(it, true, () => it.runs.claim(params)) }),
+  },
+  {
     it: "keeps the places of tasks that were finished",
     noun: "places of tasks",
     breaks: (it) => ({
@@ -227,6 +239,14 @@ async function withLimits<T>(
   const result = await call();
   for (const [queue, limits] of before) queue.limits = limits;
   return result;
+}
+
+function withTokensAwaited<T>(it: Saboteur, awaited: boolean, call: () => Promise<T>): Promise<T> {
+  for (const queue of it.state.limited.values()) {
+    const { bucket } = queue.state;
+    if (bucket) queue.state = { ...queue.state, bucket: { ...bucket, awaited } };
+  }
+  return call();
 }
 
 function givePlaceBack(it: Saboteur, entry: string): void {

@@ -80,6 +80,38 @@ const PUTS: readonly Sabotage[] = [
     }),
   },
   {
+    it: "terminates a run for a change that it refuses",
+    noun: "changes of schedules",
+    breaks: (it) => ({
+      "schedules.putIfRevision": async (params: PutSchedulesParams) => {
+        const result = await it.schedules.putIfRevision(params);
+        for (const [i, { namespace, terminates }] of params.puts.entries())
+          if (terminates && result.outcomes[i]?.outcome === "taken")
+            await it.runs.terminate({ runs: [{ namespace, runId: terminates.runId }], error: terminates.error });
+        return result;
+      },
+    }),
+  },
+  {
+    it: "starts the next run and terminates none",
+    noun: "changes of schedules",
+    breaks: (it) => ({
+      "schedules.putIfRevision": (params: PutSchedulesParams) =>
+        it.schedules.putIfRevision(withPuts(params, ({ terminates: _stays, ...put }) => put)),
+    }),
+  },
+  {
+    it: "does not say that a run that was terminated owes something",
+    noun: "changes of schedules",
+    rare: true,
+    breaks: (it) => ({
+      "schedules.putIfRevision": async (params: PutSchedulesParams) => {
+        const { outcomes, now } = await it.schedules.putIfRevision(params);
+        return { outcomes: outcomes.map(({ owes: _owes, ...one }) => one), now };
+      },
+    }),
+  },
+  {
     it: "keeps the decisions of the last change alone",
     noun: "changes of schedules",
     breaks: (it) => ({

@@ -118,7 +118,7 @@ export interface RunsPage {
   readonly now: number;
 }
 
-/** `GET api/{ns}/runs/newer?{filter}&than={runId of the newest row}`: how many runs the list lacks ("Show 17 new runs"). */
+/** `GET api/{ns}/runs/newer?{filter}&than={runId of the newest row}&at={when it was created}`: how many runs the list lacks ("Show 17 new runs"). */
 export interface NewerRuns {
   /** At most 1,000. */
   readonly count: number;
@@ -137,15 +137,19 @@ export interface RunCount {
   readonly count: number;
   /** Shown as "10,000+". */
   readonly capped: boolean;
+  /** More than 10,000 runs are open, and to find those in this state all of them would be read: only `exact` does that. */
+  readonly uncounted?: true;
 }
 
-/** `GET api/{ns}/runs/histogram?{filter}&from=&to=`: runs by the time of their creation; the last day, if no times are given. */
+/** `GET api/{ns}/runs/histogram?{filter}&from=&to=`: runs by the time of their creation. Without `from`: the last day, or less of it if nothing older is in it. */
 export interface Histogram {
   readonly from: number;
   readonly to: number;
   readonly bucketMs: number;
   /** One for each bucket. Counting stops at `atMost`. */
   readonly counts: readonly number[];
+  /** Of these, those that failed or timed out. */
+  readonly failed: readonly number[];
   readonly atMost: number;
 }
 
@@ -168,6 +172,8 @@ export interface Overview {
   readonly rates: RateColumns;
   /** Sums over the same time, the busiest first; at most 20. */
   readonly workflows: readonly WorkflowRates[];
+  /** Pending, running, sleeping, waiting and retrying are counted among so many of the newest open runs; null: among all. */
+  readonly countedOf: number | null;
   /** Capped at `atMost`. */
   readonly counts: Readonly<Record<CountedState, number>>;
   readonly atMost: number;
@@ -218,9 +224,12 @@ export interface QueueBacklog {
 
 export interface FailureGroup {
   readonly workflow: string;
+  readonly status: RunStatus;
   readonly op: string | null;
-  /** Its code, else its kind. */
+  /** Its code, else its name. */
   readonly error: string;
+  /** What a list finds it by; null if these runs have no error. */
+  readonly filter: string | null;
   readonly message: string | null;
   readonly count: number;
   readonly lastAt: number;

@@ -52,6 +52,9 @@ export interface RunDetail extends RunRow {
   readonly actions: readonly RunAction[];
   /** What `cancel` would run, the next one first: "2 compensations will run: charge, reserve". */
   readonly compensations: readonly string[];
+  /** Its parent, its origin, the runs before and after it, its children and its forks; each of the last two up to 100. */
+  readonly related: number;
+  readonly relatedCapped: boolean;
 }
 
 export type RunAction = "signal" | "update" | "query" | "cancel" | "terminate" | "pause" | "resume" | "retry" | "fork";

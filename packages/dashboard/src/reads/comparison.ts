@@ -5,7 +5,7 @@ import type { ComparedOp, ComparedSide, Comparison } from "../api/run-messages.t
 import { findRun, type NamedRun } from "./named-run.ts";
 import { type OpSummary, opSummaries } from "./op-summary.ts";
 import { wholeNumber } from "./query-values.ts";
-import { runDetail } from "./run-row.ts";
+import { NOTHING_BESIDE, runDetail } from "./run-row.ts";
 import type { Ask, Scope } from "./scope.ts";
 import { PREVIEW_CHARACTERS } from "./shown-value.ts";
 import { StoredValue } from "./stored-value.ts";
@@ -21,8 +21,8 @@ export async function comparison({ scope, query }: Ask): Promise<Comparison> {
   const parts = rows.findIndex(({ differs }) => differs.length > 0);
   const offset = wholeNumber(query, "offset", 0, rows.length);
   return {
-    a: runDetail(scope, a.run, []),
-    b: runDetail(scope, b.run, []),
+    a: runDetail(scope, a.run, NOTHING_BESIDE),
+    b: runDetail(scope, b.run, NOTHING_BESIDE),
     sameInput: sameValue(a.run.input, b.run.input),
     rows: rows.slice(offset, offset + ROWS_MAX),
     parts: parts < 0 ? null : parts,

@@ -22,19 +22,54 @@ export async function errorsOf(
   return found;
 }
 
-/** Rows of a list. An error without a code is told by its text: its kind alone says nothing. */
+/** Rows of a list. An error is told by its text: the state is shown beside it, and a code alone does not say what to do. */
 export async function shownRows(scope: Scope, runs: readonly RunSummary[]): Promise<RunRow[]> {
-  const unnamed = runs.filter(({ why }) => why.error && why.error.code === undefined).map(({ runId }) => runId);
-  const errors = await errorsOf(scope, unnamed);
+  const failed = runs.filter(({ why }) => why.error).map(({ runId }) => runId);
+  const errors = await errorsOf(scope, failed);
   return runs.map((run) => withText(scope, runRow(run), errors.get(run.runId)));
 }
 
 export function withText({ values }: Scope, row: RunRow, error: Run["error"] | undefined): RunRow {
-  if (!error || error.code !== undefined || row.why.error === undefined) return row;
-  const [line = ""] = values.error(error).message.split("\n", 1);
-  const said = line.length > LINE_CHARACTERS ? `${line.slice(0, LINE_CHARACTERS)}…` : line;
-  const about = said === "" ? error.name : said;
-  return { ...row, why: { ...row.why, text: `${row.status.replace("_", " ")}: ${about}` } };
+  if (!error || row.why.error === undefined) return row;
+  return { ...row, why: { ...row.why, text: errorWords(error, values.error(error).message, row.status) } };
+}
+
+/** `message`: what the visitor may read of it. "charge: CARD_DECLINED: no money, 3 attempts"; of what people did, who and why. */
+export function errorWords(error: ErrorRecord, message: string, status: RunSummary["status"]): string {
+  const person = personWords(error, status);
+  if (person !== "") return person;
+  const op = error.op === undefined ? "" : `${error.op}: `;
+  const often = (error.attempts ?? 1) > 1 ? `, ${error.attempts} attempts` : "";
+  return `${op}${errorLine(error, message)}${often}`;
+}
+
+/** The first line of it, with what it is called. */
+export function errorLine(error: ErrorRecord, message: string): string {
+  const [first = ""] = message.split("\n", 1);
+  const line = first.length > LINE_CHARACTERS ? `${first.slice(0, LINE_CHARACTERS)}…` : first;
+  return line === "" ? (error.code ?? error.name) : `${headOf(error, line)}${line}`;
+}
+
+/** What people do has these codes. */
+const BY_PEOPLE: ReadonlySet<string> = new Set(["paused", "canceled", "run_canceled", "run_terminated"]);
+
+/** Who did it, and why; nothing where nobody did. */
+export function personWords({ code, data }: ErrorRecord, status: RunSummary["status"]): string {
+  if (!BY_PEOPLE.has(code ?? status)) return "";
+  const { by, reason } = (data ?? {}) as { readonly by?: unknown; readonly reason?: unknown };
+  const who = typeof by === "string" && by !== "" ? `by ${by}` : "";
+  const why = typeof reason === "string" && reason !== "" ? `“${reason}”` : "";
+  return [who, why].filter((part) => part !== "").join(": ");
+}
+
+/** Codes that only repeat the state, or how the error was thrown. */
+const SAYS_NOTHING: ReadonlySet<string> = new Set(["run_timed_out", "non_retryable", "retryable"]);
+
+/** Errors of ours are whole sentences. Of others the code says more than the name of a class, and "Error" says nothing. */
+function headOf({ code, name }: ErrorRecord, line: string): string {
+  if (name === "HoldfastError" || SAYS_NOTHING.has(code ?? "")) return "";
+  const head = code ?? (name === "Error" ? "" : name);
+  return head === "" || line.startsWith(head) ? "" : `${head}: `;
 }
 
 /** Whether the error, or one that caused it, says all of these, in any case. */

@@ -1,5 +1,6 @@
 /** What is wrong, on one page. */
 import type { Client, Rate, RunSummary } from "holdfast";
+import { type ErrorRecord, OPEN_STATUSES } from "holdfast/adapter";
 import type {
   CountedState,
   Facets,
@@ -9,13 +10,19 @@ import type {
   RunStatus,
   WorkflowRates,
 } from "../api/list-messages.ts";
+import { errorsOf } from "./error-texts.ts";
+import { OPEN_WALKED_MAX, openRuns } from "./open-runs.ts";
 import { wholeNumber } from "./query-values.ts";
 import { type Ask, type Scope, storeNow } from "./scope.ts";
 
 const MINUTE_MS = 60_000;
 const COUNT_MAX = 1_000;
+/** Where too many runs are open to count them by state, so many of the newest are. */
+const OPEN_SEEN_MAX = 1_000;
 const FAILED_SEEN_MAX = 500;
 const GROUPS_MAX = 20;
+/** Errors without a code are told apart by what they say: of so many runs that is read. */
+const READ_MAX = 100;
 const WORKFLOWS_MAX = 20;
 const NEXT_SCHEDULES = 5;
 const SAMPLE = 500;
@@ -28,7 +35,7 @@ export async function overview({ scope, query }: Ask): Promise<Overview> {
   const from = new Date(to.getTime() - minutes * MINUTE_MS);
   const [rates, counts, health, failed, schedules] = await Promise.all([
     view.rates({ from, to }),
-    countsOf(view),
+    countsOf(scope),
     view.health(),
     view.list({ status: ["failed", "timed_out"], endedAfter: from, limit: FAILED_SEEN_MAX }),
     nextSchedules(view),
@@ -38,7 +45,8 @@ export async function overview({ scope, query }: Ask): Promise<Overview> {
     now,
     rates: rateColumns(rates, from.getTime(), minutes),
     workflows: byWorkflow(rates),
-    counts,
+    counts: counts.counts,
+    countedOf: counts.countedOf,
     atMost: COUNT_MAX,
     queues: health.queues.map(({ name, health: state, runs, tasks }) => ({
       name,
@@ -55,26 +63,29 @@ export async function overview({ scope, query }: Ask): Promise<Overview> {
   };
 }
 
-async function countsOf(view: Client): Promise<Readonly<Record<CountedState, number>>> {
-  const states: readonly CountedState[] = [
-    "pending",
-    "running",
-    "sleeping",
-    "waiting",
-    "retrying",
-    "compensating",
-    "parked",
-    "failed",
-  ];
-  const found = await Promise.all(
-    states.map((state) =>
-      view.count({
-        atMost: COUNT_MAX,
-        ...(state === "retrying" ? { retrying: true } : { status: state as RunStatus }),
-      }),
-    ),
-  );
-  return Object.fromEntries(states.map((state, index) => [state, found[index]])) as Record<CountedState, number>;
+const FEW: readonly CountedState[] = ["parked", "compensating", "failed"];
+const MANY: readonly CountedState[] = ["pending", "running", "sleeping", "waiting", "retrying"];
+
+/** No store finds all open runs of a state by an index. While few runs are open they are counted; otherwise the newest of them. */
+async function countsOf(scope: Scope): Promise<Pick<Overview, "counts" | "countedOf">> {
+  const { view } = scope;
+  const open = await openRuns(scope);
+  const exact = open < OPEN_WALKED_MAX ? [...FEW, ...MANY] : FEW;
+  const [found, newest] = await Promise.all([
+    Promise.all(exact.map((state) => view.count({ atMost: COUNT_MAX, ...filterOf(state) }))),
+    exact === FEW ? view.list({ status: OPEN_STATUSES, limit: OPEN_SEEN_MAX }) : undefined,
+  ]);
+  const counts = Object.fromEntries(exact.map((state, index) => [state, found[index] ?? 0]));
+  if (newest) for (const state of MANY) counts[state] = newest.runs.filter((run) => isIn(run, state)).length;
+  return { counts: counts as Overview["counts"], countedOf: newest ? newest.runs.length : null };
+}
+
+function filterOf(state: CountedState): { readonly retrying: true } | { readonly status: RunStatus } {
+  return state === "retrying" ? { retrying: true } : { status: state };
+}
+
+function isIn({ status, why }: RunSummary, state: CountedState): boolean {
+  return state === "retrying" ? why.kind === "backoff" : status === state;
 }
 
 /** One entry for each minute, also for those in which nothing happened. */
@@ -107,33 +118,47 @@ export function byWorkflow(rates: readonly Rate[]): WorkflowRates[] {
 }
 
 /** A list does not say which op a run failed in: one run of each group does. */
-async function failureGroups({ view }: Scope, runs: readonly RunSummary[]): Promise<FailureGroup[]> {
+async function failureGroups(scope: Scope, runs: readonly RunSummary[]): Promise<FailureGroup[]> {
+  const unnamed = runs.filter(({ why }) => why.error && why.error.code === undefined).slice(0, READ_MAX);
+  const errors = await errorsOf(
+    scope,
+    unnamed.map(({ runId }) => runId),
+  );
   const groups = new Map<string, RunSummary[]>();
   for (const run of runs) {
+    const read = errors.get(run.runId);
     const { code, kind } = run.why.error ?? {};
-    const key = `${run.workflow}\n${code ?? kind ?? run.status}`;
+    const key = JSON.stringify([run.workflow, run.status, code ?? (read ? fingerprint(read) : kind)]);
     groups.set(key, [...(groups.get(key) ?? []), run]);
   }
   const largest = [...groups.values()].sort((a, b) => b.length - a.length).slice(0, GROUPS_MAX);
-  return Promise.all(
-    largest.map(async (ones) => {
-      const [first] = ones as [RunSummary];
-      const { runId, id, workflow, why, status } = first;
-      const example = await view
-        .get({ runId })
-        .describe()
-        .catch(() => undefined);
-      return {
-        workflow,
-        op: example?.error?.op ?? null,
-        error: why.error?.code ?? why.error?.kind ?? status,
-        message: example?.error?.message ?? null,
-        count: ones.length,
-        lastAt: Math.max(...ones.map(({ updatedAt }) => updatedAt.getTime())),
-        example: { runId, id },
-      };
-    }),
-  );
+  return Promise.all(largest.map((ones) => failureGroup(scope, ones)));
+}
+
+/** Errors that differ only in numbers are the same one. */
+function fingerprint({ op = "", name, message }: ErrorRecord): string {
+  const [line = ""] = message.split("\n", 1);
+  return `${op} ${name} ${line.replace(/\d+/g, "0")}`;
+}
+
+async function failureGroup({ view, values }: Scope, ones: readonly RunSummary[]): Promise<FailureGroup> {
+  const [{ runId, id, workflow, why, status }] = ones as [RunSummary];
+  const example = await view
+    .get({ runId })
+    .describe()
+    .catch(() => undefined);
+  const error = example?.error ? values.error(example.error) : undefined;
+  return {
+    workflow,
+    status,
+    op: error?.op ?? null,
+    error: why.error?.code ?? error?.name ?? why.error?.kind ?? status,
+    filter: why.error?.code ?? why.error?.kind ?? null,
+    message: error?.message ?? null,
+    count: ones.length,
+    lastAt: Math.max(...ones.map(({ updatedAt }) => updatedAt.getTime())),
+    example: { runId, id },
+  };
 }
 
 async function nextSchedules(view: Client): Promise<Overview["schedules"]> {

@@ -1,10 +1,11 @@
 /** Runs that stopped and need somebody: by cause. */
 import type { RunSummary } from "holdfast";
+import { COMPENSATE_PREFIX } from "holdfast/adapter";
 import { refusal } from "../answers/refusal.ts";
 import type { Divergence, ParkedGroup, ParkedView } from "../api/operation-messages.ts";
+import { errorLine, shownRows } from "./error-texts.ts";
 import { namedRun } from "./named-run.ts";
 import { wholeNumber } from "./query-values.ts";
-import { runRow } from "./run-row.ts";
 import { type Ask, type Scope, storeNow } from "./scope.ts";
 
 const SHOWN_PER_GROUP = 20;
@@ -38,22 +39,40 @@ function causeOf({ status, why }: RunSummary): string {
   return why.error?.code ?? why.error?.kind ?? "parked";
 }
 
-async function groupOf({ view, values }: Scope, runs: readonly RunSummary[]): Promise<ParkedGroup> {
+async function groupOf(scope: Scope, runs: readonly RunSummary[]): Promise<ParkedGroup> {
   const [first] = runs as [RunSummary];
-  const example = await view
-    .get({ runId: first.runId })
-    .describe()
-    .catch(() => undefined);
   const cause = causeOf(first);
   const { workflow } = first;
   return {
     cause,
     workflow,
     count: runs.length,
-    message: example?.error ? values.error(example.error).message : null,
-    runs: runs.slice(0, SHOWN_PER_GROUP).map(runRow),
+    message: cause === "compensation_failed" ? await notUndone(scope, first) : await messageOf(scope, first),
+    runs: await shownRows(scope, runs.slice(0, SHOWN_PER_GROUP)),
     filter: first.status === "parked" ? { workflow, status: "parked", error: cause } : null,
   };
+}
+
+async function messageOf({ view, values }: Scope, { runId }: RunSummary): Promise<string | null> {
+  const example = await view
+    .get({ runId })
+    .describe()
+    .catch(() => undefined);
+  return example?.error ? values.error(example.error).message : null;
+}
+
+/** What the compensations failed on: why the run had failed before does not help with that. */
+async function notUndone({ view, values }: Scope, { runId }: RunSummary): Promise<string | null> {
+  const steps = await view
+    .get({ runId })
+    .steps()
+    .catch(() => []);
+  const told = steps.flatMap(({ op, status, error }) =>
+    op.startsWith(COMPENSATE_PREFIX) && status === "failed" && error
+      ? [`${op.slice(COMPENSATE_PREFIX.length)} was not undone: ${errorLine(error, values.error(error).message)}`]
+      : [],
+  );
+  return told.length === 0 ? null : told.join("; ");
 }
 
 export async function divergence(ask: Ask): Promise<Divergence> {

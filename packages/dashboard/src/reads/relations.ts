@@ -1,6 +1,6 @@
 import type { RunSummary } from "holdfast";
 import type { RunRow } from "../api/list-messages.ts";
-import type { Relations } from "../api/run-messages.ts";
+import type { Relations, RunDetail } from "../api/run-messages.ts";
 import { rowsOf } from "./listed-rows.ts";
 import { namedRun } from "./named-run.ts";
 import { runRow } from "./run-row.ts";
@@ -9,6 +9,20 @@ import type { Ask, Scope } from "./scope.ts";
 const PAGE = 50;
 const CHAIN_MAX = 50;
 const ANCESTORS_MAX = 20;
+const COUNTED_MAX = 100;
+
+/** How many runs it has to do with, for the word beside the tab. */
+export async function relatedTo(
+  { view }: Scope,
+  { runId, parent, forkedFrom, continuedFrom, continuedAs }: RunSummary,
+): Promise<Pick<RunDetail, "related" | "relatedCapped">> {
+  const counted = await Promise.all([
+    view.count({ parent: runId, atMost: COUNTED_MAX }),
+    view.count({ forkedFrom: runId, atMost: COUNTED_MAX }),
+  ]);
+  const single = [parent, forkedFrom, continuedFrom, continuedAs].filter((one) => one !== null).length;
+  return { related: single + counted[0] + counted[1], relatedCapped: counted.includes(COUNTED_MAX) };
+}
 
 export async function relations(ask: Ask): Promise<Relations> {
   const { scope, query } = ask;

@@ -51,8 +51,11 @@ function shortWhy({ kind, text, op, at, since, error }: RunSummary["why"]): Shor
   };
 }
 
-/** `compensations`: what a cancel would run. */
-export function runDetail(scope: Scope, run: RunDescription, compensations: readonly string[]): RunDetail {
+/** What the row does not say. */
+export type Beside = Pick<RunDetail, "compensations" | "related" | "relatedCapped">;
+export const NOTHING_BESIDE: Beside = { compensations: [], related: 0, relatedCapped: false };
+
+export function runDetail(scope: Scope, run: RunDescription, beside: Beside): RunDetail {
   const { namespace, values } = scope;
   const { workflow, error, attributes } = run;
   const schedule = attributes[SCHEDULE_ATTRIBUTE];
@@ -70,6 +73,6 @@ export function runDetail(scope: Scope, run: RunDescription, compensations: read
     forkedFrom: run.forkedFrom,
     schedule: typeof schedule === "string" ? schedule : null,
     actions: actionsOf(run),
-    compensations,
+    ...beside,
   };
 }

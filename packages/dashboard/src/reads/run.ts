@@ -1,6 +1,7 @@
 import type { RunData, RunPage } from "../api/run-messages.ts";
 import { remainingCompensations } from "./compensation.ts";
 import { namedRun } from "./named-run.ts";
+import { relatedTo } from "./relations.ts";
 import { runDetail, shownAttributes } from "./run-row.ts";
 import { type Ask, storeNow } from "./scope.ts";
 import { SHOWN_CHARACTERS } from "./shown-value.ts";
@@ -10,12 +11,17 @@ import { whyView } from "./why-view.ts";
 export async function run(ask: Ask): Promise<RunPage> {
   const { scope } = ask;
   const named = await namedRun(ask);
-  const [why, compensations, now] = await Promise.all([
+  const [why, compensations, related, now] = await Promise.all([
     scope.view.why({ runId: named.run.runId }),
     remainingCompensations(named),
+    relatedTo(scope, named.run),
     storeNow(scope),
   ]);
-  return { run: runDetail(scope, named.run, compensations), why: await whyView(scope, named.run, why), now };
+  return {
+    run: runDetail(scope, named.run, { compensations, ...related }),
+    why: await whyView(scope, named.run, why),
+    now,
+  };
 }
 
 export async function runData(ask: Ask): Promise<RunData> {

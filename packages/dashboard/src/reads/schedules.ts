@@ -9,7 +9,7 @@ import type {
 import { rowsOf } from "./listed-rows.ts";
 import { wholeNumber } from "./query-values.ts";
 import { runRow, shownAttributes } from "./run-row.ts";
-import { type Ask, storeNow } from "./scope.ts";
+import { type Ask, type Scope, storeNow } from "./scope.ts";
 import { BRIEF_CHARACTERS } from "./shown-value.ts";
 
 const UPCOMING = 20;
@@ -19,7 +19,11 @@ export async function schedules({ scope, query }: Ask): Promise<SchedulesPage> {
   const cursor = query.get("cursor");
   const limit = Math.max(1, wholeNumber(query, "limit", 100, 500));
   const page = await scope.view.schedules.list({ limit, ...(cursor ? { cursor } : {}) });
-  return { schedules: page.schedules.map(scheduleRow), cursor: page.cursor, now: await storeNow(scope) };
+  return {
+    schedules: page.schedules.map((one) => scheduleRow(scope, one)),
+    cursor: page.cursor,
+    now: await storeNow(scope),
+  };
 }
 
 export async function schedule({ scope, parts }: Ask): Promise<SchedulePage> {
@@ -39,7 +43,7 @@ export async function schedule({ scope, parts }: Ask): Promise<SchedulePage> {
   const statuses = new Map(started.map(({ runId, status }) => [runId, status]));
   return {
     schedule: {
-      ...scheduleRow(described),
+      ...scheduleRow(scope, described),
       input: values.show(input, { namespace, workflow, what: "input" }, BRIEF_CHARACTERS),
       priority,
       attributes: shownAttributes(attributes),
@@ -61,7 +65,7 @@ export async function schedule({ scope, parts }: Ask): Promise<SchedulePage> {
   };
 }
 
-function scheduleRow(one: ScheduleSummary): ScheduleRow {
+function scheduleRow({ values }: Scope, one: ScheduleSummary): ScheduleRow {
   const { id, workflow, version, queue, spec, overlap, paused, note, by, openId, openStatus, buffered } = one;
   return {
     id,
@@ -80,7 +84,7 @@ function scheduleRow(one: ScheduleSummary): ScheduleRow {
     openStatus,
     buffered,
     failures: one.failures,
-    lastError: one.lastError,
+    lastError: one.lastError === null ? null : values.errorText(one.lastError),
     createdAt: one.createdAt.getTime(),
   };
 }

@@ -64,15 +64,21 @@ export class ShownValues {
   }
 
   error(error: ErrorRecord & { readonly at?: Date | number }): ErrorShown {
-    const { at, data, cause, message, ...rest } = error;
-    const text = this.#right === "redacted" && this.#redact ? this.#redactedText(message) : message;
+    const { at, data, cause, message, stack, ...rest } = error;
     return {
       ...rest,
-      message: text,
+      message: this.errorText(message),
+      // It begins with what the error says.
+      ...(stack === undefined ? {} : { stack: this.errorText(stack) }),
       ...(at === undefined ? {} : { at: Number(at) }),
       ...(data === undefined || this.#right !== "full" ? {} : { data }),
       ...(cause === undefined ? {} : { cause: this.error(cause) }),
     };
+  }
+
+  /** What an error says. */
+  errorText(message: string): string {
+    return this.#right === "redacted" && this.#redact ? this.#redactedText(message) : message;
   }
 
   #redactedText(message: string): string {

@@ -51,7 +51,11 @@ function taskRow(
     requires,
     input: values.show(task.input, { ...place, what: op }, BRIEF_CHARACTERS),
     details: values.show(task.lastDetails, { ...place, what: op }, PREVIEW_CHARACTERS),
-    failures: failures.map((failure) => ({ ...failure, at: Number(failure.at) })),
+    failures: failures.map((failure) => ({
+      ...failure,
+      message: values.errorText(failure.message),
+      at: Number(failure.at),
+    })),
     createdAt: task.createdAt.getTime(),
   };
 }

@@ -1,18 +1,71 @@
 /** Why a run waits, and the button that resolves it. */
-import type { Cause, RunDescription, Why } from "holdfast";
+import type { Cause, ErrorView, RunDescription, Why } from "holdfast";
 import type { CauseView, Resolution, WhyView } from "../api/run-messages.ts";
+import { errorLine, personWords } from "./error-texts.ts";
 import type { Scope } from "./scope.ts";
 
 export async function whyView(scope: Scope, run: RunDescription, why: Why): Promise<WhyView> {
-  const { status, reason, dueAt, causes, cancelRequested } = why;
+  const { status, dueAt, causes, cancelRequested } = why;
   return {
     status,
-    reason,
+    reason: reasonFor(scope, run, why),
     dueAt: dueAt?.getTime() ?? null,
     causes: causes.map((cause) => causeView(scope, cause)),
     cancelRequested: cancelRequested && { at: cancelRequested.at.getTime(), reason: cancelRequested.reason },
     resolve: await resolutionOf(scope, run, causes),
   };
+}
+
+/** As people at this page need it: the engine speaks of calls where they have buttons. */
+function reasonFor(scope: Scope, run: RunDescription, { reason, causes }: Why): string {
+  const ended = endedReason(scope, run);
+  if (ended !== undefined) return ended;
+  // What an error says is redacted wherever it is told.
+  const errors = [run.error, ...causes.map(({ error }) => error)].filter((error) => error != null);
+  const shown = errors.reduce(
+    (text, error) => text.replaceAll(error.message, scope.values.error(error).message),
+    reason,
+  );
+  const told = BUTTONS.reduce((text, [call, words]) => text.replaceAll(call, words), shown);
+  // Nobody needs the milliseconds of minutes.
+  return told.replace(/\b(\d+m \d+s) \d+ms\b/g, "$1");
+}
+
+const BUTTONS: readonly (readonly [string, string])[] = [
+  ["Call handle.resume(), or handle.terminate() to end the run as it is.", "Resume it, or terminate it as it is."],
+  ["handle.resume() lets it continue.", "Resume lets it continue."],
+  ["handle.terminate() ends the run as it is.", "Terminate ends it as it is."],
+];
+
+const ENDED: Readonly<Partial<Record<RunDescription["status"], string>>> = {
+  completed: "Completed",
+  failed: "Failed",
+  canceled: "Canceled",
+  terminated: "Terminated",
+  timed_out: "Timed out",
+};
+const UNDONE = {
+  compensated: " What it had done was undone.",
+  compensation_failed: " Not everything was undone: a compensation failed. The tab Compensation shows which.",
+};
+
+/** How it ended, and whether what it had done was undone. */
+function endedReason({ values }: Scope, { status, error, compensation }: RunDescription): string | undefined {
+  const word = ENDED[status];
+  if (word === undefined) return undefined;
+  if (status === "completed") return "Completed.";
+  const told = error ? toldOf(word, error, values.error(error).message, status) : word;
+  const end = /[.!?…]$/.test(told) ? "" : ".";
+  const again = compensation === "compensation_failed" && status === "failed" ? " A retry repeats it." : "";
+  return `${told}${end}${compensation === null ? "" : (UNDONE[compensation] ?? "")}${again}`;
+}
+
+function toldOf(word: string, error: ErrorView, message: string, status: RunDescription["status"]): string {
+  const person = personWords(error, status);
+  if (person !== "") return person.startsWith("by ") ? `${word} ${person}` : `${word}: ${person}`;
+  const { op, attempts = 1 } = error;
+  const often = attempts > 1 ? ` after ${attempts} attempts` : "";
+  return `${word}${op === undefined ? "" : ` in ${op}`}${often}: ${errorLine(error, message)}`;
 }
 
 function causeView(scope: Scope, { at, since, error, cause, limit, ...rest }: Cause): CauseView {

@@ -2,6 +2,7 @@
 // another site cannot send.
 import type { ApiError as ApiErrorBody } from "../../src/api/api-messages.ts";
 import { encodedPart } from "../../src/api/path-part.ts";
+import type { CurlRequest } from "../text/shell-text.ts";
 import { ApiError } from "./api-error.ts";
 import { setServerTime } from "./server-clock.ts";
 
@@ -13,6 +14,11 @@ export function mountPath(): string {
 /** The options with which the command line finds this namespace. At `/` it is a server that serves the dashboard; elsewhere an application, which it cannot ask. */
 export function target(namespace: string): readonly string[] {
   return ["--namespace", namespace, ...(mountPath() === "/" ? ["--url", location.origin] : [])];
+}
+
+/** A read that a program asks for with its token. */
+export function curlOf(path: string): CurlRequest {
+  return { method: "GET", url: new URL(apiPath(path), location.href).href, token: true };
 }
 
 export type Params = Readonly<Record<string, string | number | boolean | undefined>>;

@@ -13,7 +13,8 @@ export interface Hint {
   readonly status?: string;
 }
 
-export type LiveState = "live" | "connecting" | "lost" | "hidden";
+/** "idle": nothing that the page shows is followed. */
+export type LiveState = "live" | "connecting" | "lost" | "hidden" | "idle";
 
 interface Listener {
   readonly topics: readonly string[];
@@ -31,7 +32,7 @@ class LiveStream {
   #namespace = "";
   #source: EventSource | undefined;
   #url = "";
-  #state: LiveState = "connecting";
+  #state: LiveState = "idle";
   #reopen: ReturnType<typeof setTimeout> | undefined;
   #gather: ReturnType<typeof setTimeout> | undefined;
   #visited = false;
@@ -84,7 +85,7 @@ class LiveStream {
     this.#source?.close();
     this.#source = undefined;
     this.#url = url;
-    this.#become(hidden ? "hidden" : "connecting");
+    this.#become(hidden ? "hidden" : url === "" ? "idle" : "connecting");
     if (url === "") return;
     this.#open(url);
   }

@@ -5,7 +5,7 @@ import { useCallback } from "react";
 import { decodedPart } from "../../src/api/path-part.ts";
 import { type Params, readApi, within, writeApi } from "./api-client.ts";
 import type { ApiError } from "./api-error.ts";
-import { useLive } from "./live.ts";
+import { useLive, useLiveState } from "./live.ts";
 
 /** The namespace of the page. */
 export function useNamespace(): string {
@@ -26,7 +26,12 @@ export interface ReadOptions {
   readonly enabled?: boolean;
   /** Also ask this often, in milliseconds, for figures that no hint announces. */
   readonly everyMs?: number;
+  /** The page sees to the hints itself; without a stream it asks all the same. */
+  readonly followed?: boolean;
 }
+
+/** How often what hints tell of is asked for while the stream is lost. */
+export const LOST_POLL_MS = 4000;
 
 export type Read<T> = UseQueryResult<T, ApiError>;
 
@@ -38,6 +43,8 @@ export function useRead<T>(path: string, params: Params = {}, options: ReadOptio
   const namespace = useNamespace();
   const client = useQueryClient();
   const key = [namespace, path, params] as const;
+  const lost = useLiveState() === "lost" && (options.live !== undefined || options.followed === true);
+  const everyMs = lost ? Math.min(LOST_POLL_MS, options.everyMs ?? LOST_POLL_MS) : options.everyMs;
   const read = useQuery<T, ApiError>({
     queryKey: key,
     queryFn: ({ signal }) => readApi<T>(`${within(namespace)}/${path}`, params, signal),
@@ -45,7 +52,7 @@ export function useRead<T>(path: string, params: Params = {}, options: ReadOptio
     // Of the same list with another filter; never of another run.
     placeholderData: (old, query) => (query?.queryKey[0] === namespace && query.queryKey[1] === path ? old : undefined),
     enabled: options.enabled ?? true,
-    ...(options.everyMs === undefined ? {} : { refetchInterval: options.everyMs }),
+    ...(everyMs === undefined ? {} : { refetchInterval: everyMs }),
   });
   const text = JSON.stringify(key);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the text of the key stands for the key

@@ -57,7 +57,7 @@ export function Lost({ at, retryMs }: { readonly at: number; readonly retryMs: n
   const [left, setLeft] = useState(Math.ceil(retryMs / 1000));
   useEffect(() => {
     setLeft(Math.ceil(retryMs / 1000));
-    const timer = setInterval(() => setLeft((now) => Math.max(0, now - 1)), 1000);
+    const timer = setInterval(() => setLeft((now) => (now <= 1 ? Math.ceil(retryMs / 1000) : now - 1)), 1000);
     return () => clearInterval(timer);
   }, [retryMs]);
   return (

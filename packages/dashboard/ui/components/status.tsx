@@ -16,6 +16,7 @@ export const STATES = [
   "terminated",
   "timed_out",
   "continued",
+  "moved",
 ] as const;
 export type State = (typeof STATES)[number];
 
@@ -74,7 +75,7 @@ export function StatusGlyph(props: { readonly value: State; readonly hidden?: bo
 function Shape({ value }: { readonly value: State }) {
   return (
     <svg aria-hidden="true">
-      <use href={`#s-${value}`} />
+      <use href={`#s-${value === "moved" ? "continued" : value}`} />
     </svg>
   );
 }

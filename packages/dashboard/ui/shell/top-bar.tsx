@@ -9,6 +9,7 @@ import { Icon } from "../components/icon.tsx";
 import { Menu } from "../components/menu.tsx";
 import { useZone } from "../components/time-settings.tsx";
 import { pagePath } from "../links.tsx";
+import { safeLine } from "../text/safe-text.ts";
 import styles from "./shell.module.css";
 import { toggleTheme } from "./theme.ts";
 
@@ -56,21 +57,22 @@ function NamespaceMenu() {
   const namespace = useNamespace();
   const navigate = useNavigate();
   const items = namespaces.map((name) => ({
-    label: name,
+    label: safeLine(name),
     checked: name === namespace,
     onSelect: () => void navigate({ to: pagePath(name) }),
   }));
   return (
     <span className={styles.wideOnly}>
-      <Menu kind="quiet" label={<NamedBy what="namespace">{namespace}</NamedBy>} items={items} />
+      <Menu kind="quiet" label={<NamedBy what="namespace">{safeLine(namespace)}</NamedBy>} items={items} />
     </span>
   );
 }
 
-const LIGHTS = { live: "Live", connecting: "Connecting", lost: "Not live", hidden: "Paused" } as const;
+const LIGHTS = { live: "Live", connecting: "Connecting", lost: "Not live", hidden: "Paused", idle: "" } as const;
 
 function LiveLight() {
   const state = useLiveState();
+  if (state === "idle") return null;
   return (
     <span className={`${styles.live} ${styles[state]}`} role="status" title={LIGHTS[state]}>
       <i />
@@ -113,7 +115,7 @@ function UserMenu() {
   ];
   return (
     <span className={styles.wideOnly}>
-      <Menu kind="quiet" label={`${user} · ${what}`} items={items} />
+      <Menu kind="quiet" label={`${safeLine(user)} · ${what}`} items={items} />
     </span>
   );
 }

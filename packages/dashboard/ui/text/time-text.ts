@@ -4,7 +4,7 @@
 export type Zone = string;
 
 /** "full": 15 Nov 14:02:10; "precise": with milliseconds; "clock": the time of day alone; "day": 15 Nov 2026. */
-export type TimeForm = "full" | "precise" | "clock" | "preciseClock" | "short" | "day";
+export type TimeForm = "full" | "precise" | "clock" | "preciseClock" | "short" | "dayAndHour" | "day";
 
 const CLOCK: Intl.DateTimeFormatOptions = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" };
 const DAY: Intl.DateTimeFormatOptions = { day: "numeric", month: "short" };
@@ -14,6 +14,7 @@ const FORMS: Readonly<Record<TimeForm, Intl.DateTimeFormatOptions>> = {
   clock: CLOCK,
   preciseClock: { ...CLOCK, fractionalSecondDigits: 3 },
   short: { hour: "2-digit", minute: "2-digit", hourCycle: "h23" },
+  dayAndHour: { ...DAY, hour: "2-digit", minute: "2-digit", hourCycle: "h23" },
   day: { ...DAY, year: "numeric" },
 };
 
@@ -22,6 +23,14 @@ const formats = new Map<string, Intl.DateTimeFormat>();
 export function timeText(at: number, zone: Zone, form: TimeForm = "full"): string {
   if (!Number.isFinite(at) || Math.abs(at) > 8.64e15) return "–";
   return formatOf(zone, form).format(at).replace(",", "");
+}
+
+/** What is to be added to UTC to get what clocks in the zone show then. */
+export function zoneOffsetMs(at: number, zone: Zone): number {
+  const match = /GMT([+-])(\d+)(?::(\d+))?/.exec(offsetText(at, zone));
+  if (match === null) return 0;
+  const minutes = Number(match[2]) * 60 + Number(match[3] ?? 0);
+  return (match[1] === "-" ? -minutes : minutes) * 60_000;
 }
 
 /** The offset of the zone at that time, for the title of a time: "GMT+1". */

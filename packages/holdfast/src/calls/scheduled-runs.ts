@@ -93,22 +93,42 @@ export function scheduledStart(
   };
 }
 
+/** How many runs one call reads. */
+const READ_PER_CALL_MAX = 1_000;
+
+interface TimesOf extends Pick<Schedule, "namespace" | "id"> {
+  readonly times: readonly number[];
+}
+
 /** Whose runs have the ids of the runs of these times; a time whose id is free is left out. */
 export async function takenTimes(
   store: Pick<Store, "runs">,
   { namespace, id }: Pick<Schedule, "namespace" | "id">,
   times: readonly number[],
 ): Promise<ReadonlyMap<number, IdOwner>> {
-  if (times.length === 0) return new Map();
-  const runs = times.map((at) => ({ namespace, id: scheduledId(id, at) }));
-  const found = await store.runs.read({ runs });
-  const owners = times.flatMap((at, i): [number, IdOwner][] => {
-    const run = found[i];
-    if (!run) return [];
-    const by = scheduleOf(run.attributes);
-    return [[at, by?.schedule === id && by.scheduledAt === at ? "schedule" : "other"]];
-  });
-  return new Map(owners);
+  const [taken] = await takenTimesOfAll(store, [{ namespace, id, times }]);
+  return taken as ReadonlyMap<number, IdOwner>;
+}
+
+/** For each schedule: whose runs have the ids of the runs of these times. */
+export async function takenTimesOfAll(
+  store: Pick<Store, "runs">,
+  schedules: readonly TimesOf[],
+): Promise<readonly ReadonlyMap<number, IdOwner>[]> {
+  const owners = schedules.map(() => new Map<number, IdOwner>());
+  const all = schedules.flatMap(({ namespace, id, times }, i) => times.map((at) => ({ namespace, id, at, i })));
+  for (let from = 0; from < all.length; from += READ_PER_CALL_MAX) {
+    const some = all.slice(from, from + READ_PER_CALL_MAX);
+    const found = await store.runs.read({
+      runs: some.map(({ namespace, id, at }) => ({ namespace, id: scheduledId(id, at) })),
+    });
+    for (const [k, { id, at, i }] of some.entries()) {
+      const run = found[k];
+      const by = run && scheduleOf(run.attributes);
+      if (run) owners[i]?.set(at, by?.schedule === id && by.scheduledAt === at ? "schedule" : "other");
+    }
+  }
+  return owners;
 }
 
 /** The change that carries out what was judged. */

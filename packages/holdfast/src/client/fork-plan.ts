@@ -102,15 +102,23 @@ export function requireEditable({ run, events }: Origin, copied: number, op: str
   const isTimer = op.startsWith(RECEIVE_PREFIX) || own.some(({ type }) => type === "timer_created");
   if (isTimer && fails) throw refused(run, `op "${op}" cannot fail: it may only be given a result`, { op });
   const prefix = events.slice(0, copied);
-  const end = own.findLast((event) => event.seq <= copied && isEnd(event));
+  const end = own.map((event) => turnOf(event, events)).findLast((event) => event.seq <= copied && isEnd(event));
   if (!end || (isFailure(end) && prefix.some(({ seq, meta }) => seq > end.seq && meta?.forgets?.includes(op)))) return;
   throw refused(run, `op "${op}" has ended before that (event ${end.seq}). Fork before it to replace its outcome`, {
     op,
   });
 }
 
+/** A signal is handed on in the turn of another event: whoever copies that event has the signal handed on again. */
+function turnOf(event: HistoryEvent, events: readonly HistoryEvent[]): HistoryEvent {
+  if (event.type !== "signal_handed_on") return event;
+  const turn = events.findLast(({ seq, type }) => seq < event.seq && eventRole(type) === "delivered");
+  return { ...event, seq: turn?.seq ?? 0 };
+}
+
 function isEnd({ type }: HistoryEvent): boolean {
-  return type === "side_effect" || (eventRole(type) === "delivered" && type !== "child_started");
+  if (type === "side_effect" || type === "signal_handed_on") return true;
+  return eventRole(type) === "delivered" && type !== "child_started";
 }
 
 export function refused({ id, runId }: Run, why: string, data: Readonly<Record<string, unknown>>): HoldfastError {

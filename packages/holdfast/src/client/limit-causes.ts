@@ -1,4 +1,5 @@
 import { requireDuration } from "../errors/option-checks.ts";
+import { isDue } from "../model/decisions/due-time.ts";
 import { formatDuration } from "../model/duration.ts";
 import { NO_KEY, type PlaceLimits, type QueueKind, type QueueState } from "../model/queue-limits.ts";
 import type { Run } from "../model/run.ts";
@@ -18,11 +19,13 @@ export async function limitCauses(
   core: ClientCore,
   run: Run,
   tasks: readonly Task[],
-  since: number,
+  { since, now }: { readonly since: number; readonly now: number },
   follow: Follow,
 ): Promise<Cause[]> {
-  const { key = NO_KEY } = run;
-  if (waitsForPlace(run.waitingFor)) {
+  const { key = NO_KEY, startedAt, heldBy } = run;
+  // One that has never begun has no place. It may be due and not in line yet, if many have come before it.
+  const comes = startedAt === null && heldBy === null && isDue(run.availableAt, now);
+  if (comes || waitsForPlace(run.waitingFor)) {
     const found = await limitOn(core, "runs", run.queue, key, follow);
     return found ? [{ kind: "limit", since: new Date(since), ...found }] : [];
   }

@@ -1,10 +1,10 @@
 import type { RunName } from "../model/child.ts";
-import { LOCK_PREFIX } from "../model/ids.ts";
+import { afterPrefix, LOCK_PREFIX } from "../model/ids.ts";
 import type { Run } from "../model/run.ts";
 import type { Cause } from "./cause.ts";
 import type { ClientCore } from "./client-core.ts";
 import { readLock } from "./locks.ts";
-import { afterPrefix, listed } from "./op-words.ts";
+import { listed } from "./op-words.ts";
 import { type Follow, followRun } from "./other-causes.ts";
 import type { StepView } from "./step-view.ts";
 

@@ -34,6 +34,11 @@ export function askedAfter(event: HistoryEvent): number | undefined {
   return event.meta?.after ?? event.seq - 1;
 }
 
+/** Whether it was recorded where the code asked for its op. A signal that was handed on came to a receive that had waited for long. */
+function isAsking({ type }: HistoryEvent): boolean {
+  return eventRole(type) === "command" && eventCategory(type) !== "signal";
+}
+
 /** Whether the event is the end or the start of an attempt of a step, and so ran on a worker. */
 function isAttempt({ type }: HistoryEvent): boolean {
   return eventCategory(type) === "step";
@@ -53,7 +58,7 @@ export class Origins {
   /** To be called with every event, in order. */
   of(event: HistoryEvent): OpOrigin {
     const { seq, at, type, meta, payload } = event;
-    const asked = askedAfter(event) ?? (eventRole(type) === "command" ? seq - 1 : undefined);
+    const asked = askedAfter(event) ?? (isAsking(event) ? seq - 1 : undefined);
     this.#given[seq] = eventRole(type) === "delivered" ? { seq, at } : (this.#given[seq - 1] ?? { seq: 0, at });
     this.#worker = meta?.worker ?? this.#worker;
     const from = asked === undefined ? undefined : this.#given[asked];

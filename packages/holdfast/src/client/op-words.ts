@@ -1,11 +1,14 @@
 /** Ops of a run in words, for the person on call. */
-import { ASK_PREFIX, LOCK_PREFIX, RECEIVE_PREFIX, RESULT_PREFIX, UNTIL_PREFIX, UPDATE_PREFIX } from "../model/ids.ts";
+import {
+  ASK_PREFIX,
+  afterPrefix,
+  LOCK_PREFIX,
+  RECEIVE_PREFIX,
+  RESULT_PREFIX,
+  UNTIL_PREFIX,
+  UPDATE_PREFIX,
+} from "../model/ids.ts";
 import type { StepView } from "./step-view.ts";
-
-/** What follows the prefix, without the number of the op. */
-export function afterPrefix(op: string, prefix: string): string {
-  return op.slice(prefix.length).replace(/#\d+$/, "");
-}
 
 /** What a run waits for if it waits for this op. */
 export function opWords(op: string, kind?: StepView["kind"]): string {

@@ -1,7 +1,7 @@
 /** What another run that a run waits for waits for in turn, in words for the person on call. */
-import { ASK_PREFIX, RESULT_PREFIX } from "../model/ids.ts";
+import { ASK_PREFIX, afterPrefix, RESULT_PREFIX } from "../model/ids.ts";
 import type { Cause, CauseKind } from "./cause.ts";
-import { afterPrefix, listed, opWords } from "./op-words.ts";
+import { listed, opWords } from "./op-words.ts";
 
 /** `id`: the run that waits. Empty if nothing is known of the other one. */
 export function otherText(cause: Cause, id: string): string {

@@ -7,7 +7,7 @@ import {
   opOf,
   shownStatus,
 } from "../model/event.ts";
-import { RECEIVE_PREFIX, RESULT_PREFIX, UNTIL_PREFIX } from "../model/ids.ts";
+import { afterPrefix, RECEIVE_PREFIX, RESULT_PREFIX, receiveId, UNTIL_PREFIX } from "../model/ids.ts";
 import type { LiveRun } from "../model/live-run.ts";
 import type { Payload } from "../model/payload.ts";
 import { isClosed, type Run, type RunRow, WAITING_FOR_MAX } from "../model/run.ts";
@@ -82,12 +82,14 @@ export interface FoldParams {
 export function foldSteps({ run, events, codec, live }: FoldParams): StepView[] {
   const steps = new Map<string, StepView>();
   const origins = new Origins(run.startedAt ?? run.createdAt);
+  const signals = new HandedOn(steps);
   for (const event of events) {
     const origin = origins.of(event);
     if (event.type === "run_forked") for (const [op, step] of steps) steps.set(op, afterFork(step));
     if (event.op === null || shownStatus(event.type) === undefined) continue;
     const op = opOf(event) as string;
-    steps.set(op, foldStep(steps.get(op), op, event, origin, codec));
+    const step = foldStep(steps.get(op), op, event, origin, codec);
+    steps.set(op, event.type === "signal_handed_on" ? signals.to(step, event) : step);
   }
   if (run.status === "parked") return [...steps.values()].map((step) => atRest(step, run));
   const pending = pendingOps(run, events, live);
@@ -106,7 +108,13 @@ export function foldSteps({ run, events, codec, live }: FoldParams): StepView[] 
   }
   for (const op of pending?.ops ?? [])
     if (op.startsWith(RESULT_PREFIX) && !steps.has(op))
-      steps.set(op, { op, kind: "message", status: "waiting", attempts: 1, run: { id: watchedBy(op) } });
+      steps.set(op, {
+        op,
+        kind: "message",
+        status: "waiting",
+        attempts: 1,
+        run: { id: afterPrefix(op, RESULT_PREFIX) },
+      });
   for (const id of pending?.ops ?? []) {
     const known = steps.get(id);
     if (id.startsWith(UNTIL_PREFIX) && !known)
@@ -118,6 +126,29 @@ export function foldSteps({ run, events, codec, live }: FoldParams): StepView[] 
   const closed = isClosed(run.status);
   if (!closed && !pending?.complete) return rows;
   return rows.map((step) => (isOpen(step) && (closed || !wanted.has(step.op)) ? noLongerAwaited(step, closed) : step));
+}
+
+/** Signals that were handed on: the receive that had one has lost, and another one has it now. */
+class HandedOn {
+  readonly #steps: Map<string, StepView>;
+  /** Who has it, by the receive that it came for. */
+  readonly #holders = new Map<string, string>();
+
+  constructor(steps: Map<string, StepView>) {
+    this.#steps = steps;
+  }
+
+  to(step: StepView, { meta }: HistoryEvent): StepView {
+    const cameFor = receiveId(afterPrefix(step.op, RECEIVE_PREFIX), meta?.receive);
+    const loser = this.#holders.get(cameFor) ?? cameFor;
+    this.#holders.set(cameFor, step.op);
+    const lost = this.#steps.get(loser);
+    if (!lost) return step;
+    const { output, unreadable, ...rest } = lost;
+    this.#steps.set(loser, { ...rest, status: "canceled" });
+    if (unreadable !== undefined) return { ...step, unreadable };
+    return output === undefined ? step : { ...step, output };
+  }
 }
 
 /** What was in flight at the cut is done again: what was known of it happened to another run. */
@@ -165,11 +196,6 @@ function pendingOps(
 
 function isOpen({ status }: StepView): boolean {
   return status === "running" || status === "retrying" || status === "waiting";
-}
-
-/** The id of the run that such an op waits for. */
-function watchedBy(op: string): string {
-  return op.slice(RESULT_PREFIX.length).replace(/#\d+$/, "");
 }
 
 /**

@@ -85,12 +85,13 @@ function causeInLine({ run, now, workers, limits, events }: Findings): Cause {
   return serving && limits[0] ? limits[0] : { kind: serving ? "limit" : "no_worker", since };
 }
 
-/** A run that is due is claimed at once, unless the workers that offer it are gone, silent or full. */
-function causeWhileDue({ run, now, workers }: Findings, since: Date): Cause {
+/** A run that is due is claimed at once, unless the workers that offer it are gone, silent or full, or its queue has limits. */
+function causeWhileDue({ run, now, workers, limits }: Findings, since: Date): Cause {
   const serving = workers.filter((one) => one.status === "online" && isAlive(one, now) && offers(one, run));
   const [first] = serving;
   if (!first) return { kind: "no_worker", since };
-  if (!serving.every((one) => isOverdue(one, now))) return { kind: "limit", since };
+  const ofRun = limits.find(({ op }) => op === undefined);
+  if (!serving.every((one) => isOverdue(one, now))) return { ...ofRun, kind: "limit", since };
   return { kind: "lease", since, worker: first.name, at: new Date(first.leaseExpiresAt) };
 }
 

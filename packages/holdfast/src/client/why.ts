@@ -72,8 +72,9 @@ async function findingsOf(core: ClientCore, run: Run, known: Known, path: readon
   };
   const follow: Follow = { core, path: [...path, run], explain, budget: known.budget };
   const others = [...(await lockCauses(core, run, steps, follow)), ...(await otherCauses(steps, follow))];
-  const limits = closed ? [] : await limitCauses(core, run, open, events.at(-1)?.at ?? run.createdAt, follow);
   const { workers, now } = known;
+  const since = events.at(-1)?.at ?? run.createdAt;
+  const limits = closed ? [] : await limitCauses(core, run, open, { since, now }, follow);
   const departed = run.status === "moved" && (await isOnItsWay(core, run));
   return { run, workers, now, events, steps, live, cancel, tasks, limits, others, departed };
 }

@@ -1,4 +1,5 @@
 import { isOpen, mustLook, remembered } from "../model/decisions/schedule.ts";
+import { isClosed } from "../model/run-status.ts";
 import type { OpenRun, Schedule, ScheduleDecision } from "../model/schedule.ts";
 import type {
   DueSchedulesParams,
@@ -11,6 +12,8 @@ import type {
   ScheduleOutlook,
   ScheduleRef,
 } from "../ports/store.ts";
+import { owing } from "./debts/debt-state.ts";
+import { terminate } from "./runs/interventions.ts";
 import { startRuns } from "./runs/starts.ts";
 import { findRun, idKey, type MemoryState, type ScheduleRecord } from "./state.ts";
 
@@ -21,12 +24,14 @@ export function putSchedules(state: MemoryState, params: PutSchedulesParams, now
 }
 
 function putSchedule(state: MemoryState, put: PutSchedule, now: number): PutScheduleOutcome {
-  const { namespace, id, revision, next, decided } = put;
+  const { namespace, id, revision, next, decided, terminates } = put;
   const key = idKey(namespace, id);
   const known = state.schedules.get(key);
   if (known?.revision === next) return { outcome: "written" };
   if ((known?.revision ?? null) !== revision) return { outcome: "moved" };
   if (put.assumes && known && isOpen(openRunOf(state, known)) !== put.assumes.open) return { outcome: "moved" };
+  const makesWay = terminates && known && findRun(state, { namespace, id: known.state.openId ?? "" });
+  if (terminates && (makesWay?.runId !== terminates.runId || isClosed(makesWay.status))) return { outcome: "moved" };
   const definition = put.definition ?? known?.definition;
   const input = put.input ?? known?.input;
   if (!definition || !input) return { outcome: "moved" };
@@ -46,8 +51,9 @@ function putSchedule(state: MemoryState, put: PutSchedule, now: number): PutSche
     state: put.state,
     decisions,
   });
+  if (terminates && makesWay) terminate(state, makesWay, terminates.error, now);
   startRuns(state, { starts: put.starts, holdBy: null, replaceError: NEVER_REPLACED }, now);
-  return { outcome: "written" };
+  return { outcome: "written", ...(makesWay ? owing(state, makesWay.runId) : {}) };
 }
 
 /** No start of a schedule replaces a run. */

@@ -38,7 +38,10 @@ export interface EventMeta {
   readonly fireAt?: number;
   /** The id of the message that became this event; a history shows the one that the caller gave. */
   readonly messageId?: string;
-  /** Which receive of that signal gets it, counted from 1; absent means the first (`signal_received`). */
+  /**
+   * Which receive of that signal gets it (`signal_received`), or had it before (`signal_handed_on`), counted from 1; absent means the
+   * first.
+   */
   readonly receive?: number;
   /** The seed of the run's randomness (`run_started`); of what it draws from then on (`run_forked`). */
   readonly seed?: string;

@@ -5,6 +5,7 @@ import { receiveId } from "./ids.ts";
 import { LOCK_EVENTS } from "./lock-events.ts";
 import { OPERATOR_EVENTS } from "./operator-events.ts";
 import type { Payload } from "./payload.ts";
+import { SIGNAL_EVENTS } from "./signal-events.ts";
 import { TRANSFER_EVENTS } from "./transfer-events.ts";
 import { UPDATE_EVENTS } from "./update-events.ts";
 import { WATCHDOG_EVENTS } from "./watchdog-events.ts";
@@ -276,6 +277,7 @@ export const EVENT_TABLE = [
   ...LOCK_EVENTS,
   ...WATCHDOG_EVENTS,
   ...TRANSFER_EVENTS,
+  ...SIGNAL_EVENTS,
 ] as const satisfies readonly EventRow[];
 
 /** What an event of a history is about. */

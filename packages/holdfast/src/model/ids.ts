@@ -35,7 +35,12 @@ export function childRunId(
   id: string | undefined,
 ): string {
   const hash = createHash("sha256").update(`${parentRunId}\n${op}\n${generation}`).digest();
-  return newRunId(namespace, id, Number.parseInt(parentRunId.slice(0, 8) + parentRunId.slice(9, 13), 16), hash);
+  return newRunId(namespace, id, timeOfUuidV7(parentRunId), hash);
+}
+
+/** When a UUID of version 7 was made, by the clock of whoever has made it. */
+export function timeOfUuidV7(uuid: string): number {
+  return Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16);
 }
 
 export const BUCKETS = 4_096;
@@ -143,6 +148,11 @@ export const ASK_PREFIX = "ask:";
 /** `charge`, `charge#2`, `charge#3`…: the name of an op plus its occurrence in the run. */
 export function opId(name: string, occurrence: number): string {
   return occurrence === 1 ? name : `${name}#${occurrence}`;
+}
+
+/** What follows the prefix of an op id, without the occurrence. */
+export function afterPrefix(op: string, prefix: string): string {
+  return op.slice(prefix.length).replace(/#\d+$/, "");
 }
 
 /** The occurrence in an op id. */

@@ -37,11 +37,12 @@ export const NO_KEY = "";
 export const QUEUE_LIMIT_MAX = 1_000_000;
 
 /**
- * How many runs or tasks of a lane that have come to a queue with limits a claim sorts in, at most: so many of the oldest, and as many of
- * the newest. So a key that comes now waits for its turn, and not until the backlog of another one is sorted in; nor does a run that
- * has a place and is due again.
+ * How many runs or tasks of a lane that have come to a queue with limits a claim sorts in: so many of the oldest, and as many of the
+ * newest. So a key that comes now waits for its turn, and not until the backlog of another one is sorted in; nor does a run that
+ * has a place and is due again. As many as there are free places, but no more than the first number and no fewer than the second.
  */
 export const SORTED_MAX = 25;
+export const SORTED_MIN = 10;
 
 /** A run or a task that has a place in a queue. */
 export interface PlaceHolder {

@@ -96,7 +96,7 @@ export interface OpenRun {
 export interface Schedule {
   readonly namespace: string;
   readonly id: string;
-  /** Another UUID after every change: whoever wants to change the schedule names the one that they have seen. */
+  /** Another UUID (version 7) after every change: whoever wants to change the schedule names the one that they have seen. */
   readonly revision: string;
   readonly createdAt: number;
   readonly definition: ScheduleDefinition;

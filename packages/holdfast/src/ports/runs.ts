@@ -208,7 +208,10 @@ export interface ClaimRunsResult {
   /** Unconsumed messages of the claimed runs, in order. */
   readonly messages: readonly Message[];
   readonly now: number;
-  /** Due runs were left: because of the limit, or because another transaction has locked them. */
+  /**
+   * Due runs were left: because of the limit, or because another transaction has locked them. Those that are still to be sorted into a line,
+   * and could not begin now anyway, do not count: `nextDueAt` says when to ask again.
+   */
   readonly moreDue: boolean;
   /** When the earliest run that this claim could take and that is not due yet becomes due. */
   readonly nextDueAt: number | null;

@@ -1,4 +1,5 @@
 /** Schedules: what is to be started when. The promises of every call are in store.ts. */
+import type { ErrorRecord } from "../model/error-record.ts";
 import type { Payload } from "../model/payload.ts";
 import type { Schedule, ScheduleDecision, ScheduleDefinition, ScheduleState } from "../model/schedule.ts";
 import type { StartRun } from "./starts.ts";
@@ -9,11 +10,12 @@ export interface ScheduleStore {
    * row, and is atomic with its starts: all of it, or nothing. This is the only way in which a schedule changes.
    * Preconditions: the schedule has the revision that the put names (null: there is no such schedule), and, if the put says so,
    * the newest run of its `openId` is open or not as `assumes` says. Otherwise `moved`.
+   * If it terminates a run, that is the newest one of the `openId`, and open; otherwise `moved`.
    * And no run has the id of one of its starts, whoever has started that run. Otherwise `taken`, and nothing is written.
    * Idempotence key: `next`. A schedule that has that revision already is `written`, and nothing happens.
    * The starts are those of `runs.start`, without messages, parents and holds; no two starts of a call have the same id, and none has the
    * `openId` of another schedule: the ids of a schedule's runs are its own (`scheduleIdOf`).
-   * `busy` if another transaction has locked the schedule, or a run that one of the starts is about.
+   * `busy` if another transaction has locked the schedule, or a run that one of the starts, or the termination, is about.
    */
   putIfRevision(params: PutSchedulesParams): Promise<PutSchedulesResult>;
 
@@ -61,6 +63,8 @@ export interface PutSchedule extends ScheduleRef {
   readonly decided: readonly ScheduleDecision[];
   /** Whether the run of the `openId` that the schedule has now is open; left out if that does not matter. */
   readonly assumes?: { readonly open: boolean };
+  /** The open run, which makes way for the starts: it is ended as `runs.terminate` does, together with the change. */
+  readonly terminates?: { readonly runId: string; readonly error: ErrorRecord };
   readonly starts: readonly StartRun[];
 }
 
@@ -73,6 +77,8 @@ export interface PutScheduleOutcome {
   readonly outcome: "written" | "moved" | "busy" | "taken";
   /** The ids of its starts that runs have already: only with `taken`. */
   readonly taken?: readonly string[];
+  /** The run that was terminated owes something; absent if not, and from the answer to a repeated put. */
+  readonly owes?: true;
 }
 
 export interface DueSchedulesParams {

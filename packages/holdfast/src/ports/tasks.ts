@@ -83,7 +83,7 @@ export interface ClaimTasksResult {
   readonly live: boolean;
   readonly tasks: readonly Task[];
   readonly now: number;
-  /** Due tasks were left: because of the limit, or because another transaction has locked them. */
+  /** Due tasks were left, as with runs. */
   readonly moreDue: boolean;
   /** When the earliest task that this claim could take and that is not due yet becomes due. */
   readonly nextDueAt: number | null;

@@ -600,6 +600,7 @@ describe("docs/limits.md", () => {
     const count = new TransferCount();
     for (let i = 0; i < 1_001; i++) count.skip({ runId: `${i}`, id: `${i}` }, "run_exists");
     expect([count.result.skipped.length, count.result.skippedCount]).toEqual([1_000, 1_001]);
+    expect(count.result.skippedCodes).toEqual({ run_exists: 1_001 });
   });
 
   test("size of a run that is exported or moved", () => {

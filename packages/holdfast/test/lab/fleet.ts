@@ -7,6 +7,7 @@ import type { Environment } from "../../src/ports/environment.ts";
 import type { Store } from "../../src/ports/store.ts";
 import type { Telemetry } from "../../src/ports/telemetry.ts";
 import type { Webhooks } from "../../src/ports/webhooks.ts";
+import { throughNetwork } from "./network.ts";
 
 type WorkerOptions = Parameters<Client["worker"]>[0];
 type ProcessOptions = Pick<ConnectOptions, "namespace" | "codec"> & {
@@ -74,7 +75,7 @@ export class Fleet {
         random: new SeededSource(++this.#seed),
         codec: options.codec ?? jsonCodec,
         log: this.#logger(),
-        store: options.store ?? this.store,
+        store: throughNetwork(options.store ?? this.store, options.clock ?? this.clock),
         notifier: this.notifier,
         ...(options.telemetry ? { telemetry: options.telemetry } : {}),
         ...(options.environment ? { environment: options.environment } : {}),

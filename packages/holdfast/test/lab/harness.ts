@@ -27,6 +27,7 @@ import { type StoreMethod, storeAround } from "../../src/ports/store-calls.ts";
 import type { Telemetry } from "../../src/ports/telemetry.ts";
 import { SeededSource } from "../../src/testing/seeded-source.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
+import { throughNetwork } from "./network.ts";
 
 export const LEASE_MS = 30_000;
 export const CLAIM_FALLBACK_MS = 5_000;
@@ -223,7 +224,8 @@ export class Process {
     this.#cluster = cluster;
     this.name = name;
     const { life } = this;
-    const store = hooked(hooked(cluster.store, life.hook), cluster.checksIds);
+    const reached = throughNetwork(cluster.store, cluster.clock);
+    const store = hooked(hooked(reached, life.hook), cluster.checksIds);
     const ports: PortsBundle = {
       clock: life.clock(cluster.clock),
       random: new SeededSource(seed),

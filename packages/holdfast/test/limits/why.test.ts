@@ -40,6 +40,18 @@ test("a run that waits for a place says which limit it is, and who has the place
   expect(listed).toMatchObject({ id: "c1", key: "c", why: { kind: "limit", text: 'a place in queue "q"' } });
 });
 
+test("a run that is due, and is not in line yet because many have come before it, says the same", async () => {
+  const t = await openEngine(stay);
+  await t.client.queues.set("q", { concurrency: 1 });
+  await t.client.start(stay, undefined, { id: "first" });
+  await t.clock.advance("1 second");
+  await t.client.startMany(Array.from({ length: 99 }, (_, i) => ({ workflow: stay, options: { id: `r${i}` } })));
+  const why = await t.client.why("r50");
+  expect(why.dueAt).not.toBeNull();
+  expect(why.causes).toMatchObject([{ kind: "limit", limit: { of: "queue", concurrency: 1 }, run: { id: "first" } }]);
+  expect(why.reason).toContain('the only place of queue "q": it is taken, by run "first"');
+});
+
 test("a rate, a limit of 0 and a version that nobody serves are named", async () => {
   const t = await openEngine(stay);
   await t.client.queues.set("q", { rate: { limit: 1, per: "1 day" } });

@@ -1,6 +1,7 @@
 import { type AnyWorkflow, type Context, signal, workflow } from "holdfast";
 import { crashEverywhere, replay, testEngine } from "holdfast/testing";
 import { describe, expect, test } from "vitest";
+import { openFleet } from "../lab/fleet.ts";
 
 const a = signal<string>("a");
 const b = signal<string>("b");
@@ -44,9 +45,13 @@ async function send(definition: AnyWorkflow, signals: readonly (readonly [typeof
   await t.clock.advance("1 minute");
   const described = await run.describe();
   const history = await run.history();
+  const steps = (await run.steps())
+    .filter(({ op }) => op.startsWith("receive:"))
+    .map(({ op, status, output, branch }) => `${op} ${status} ${JSON.stringify(output)} ${branch ?? "-"}`)
+    .sort();
   const output = described.status === "completed" ? await run.result() : described.waitingFor;
   await t.close();
-  return { output, history };
+  return { output, history, steps };
 }
 
 describe("a signal that a losing branch gives back", () => {
@@ -60,9 +65,15 @@ describe("a signal that a losing branch gives back", () => {
   });
 
   test("goes to a receive with a timeout, which then does not time out", async () => {
-    const { output, history } = await send(deliveredToLoser, [[b, "1"]]);
+    const { output, history, steps } = await send(deliveredToLoser, [[b, "1"]]);
     expect(output).toEqual({ race: { winner: "winner", value: "the winner" }, other: "1" });
     expect(await replay(deliveredToLoser, history)).toEqual({ output });
+    const handed = history.findIndex(({ type }) => type === "signal_handed_on");
+    expect(history[handed]).toMatchObject({ op: "receive:b#2", branch: "other" });
+    expect(steps).toEqual(["receive:b canceled undefined -", 'receive:b#2 completed "1" other']);
+    // Nothing depends on that event: the same history without it is replayed to the same end.
+    const without = history.filter((_, i) => i !== handed).map((event, seq) => ({ ...event, seq }));
+    expect(await replay(deliveredToLoser, without)).toEqual({ output });
   });
 
   test("goes to the receive that has waited longest, and the next signal to the next", async () => {
@@ -70,11 +81,16 @@ describe("a signal that a losing branch gives back", () => {
       ctx.parallel({ race: (c) => loses(c), second: (c) => c.receive(b), third: (c) => c.receive(b) }),
     );
     expect((await send(three, [[b, "1"]])).output).toEqual(["receive:b#3"]);
-    const { output, history } = await send(three, [
+    const { output, history, steps } = await send(three, [
       [b, "1"],
       [b, "2"],
     ]);
     expect(output).toMatchObject({ second: "1", third: "2" });
+    expect(steps).toEqual([
+      "receive:b canceled undefined -",
+      'receive:b#2 completed "1" second',
+      'receive:b#3 completed "2" -',
+    ]);
     expect(await replay(three, history)).toEqual({ output });
   });
 
@@ -90,6 +106,40 @@ describe("a signal that a losing branch gives back", () => {
     ]);
     expect(output).toEqual([{ winner: "a", value: "1" }, "2"]);
     expect(await replay(kept, history)).toEqual({ output });
+  });
+
+  test("is shown at the receive that has it in the end, however often it was handed on", async () => {
+    const twice = workflow("twice", async (ctx) =>
+      ctx.parallel({ one: (c) => loses(c), two: (c) => loses(c), three: (c) => c.receive(b, { timeout: "1h" }) }),
+    );
+    const { output, history, steps } = await send(twice, [[b, "1"]]);
+    expect(output).toMatchObject({ three: "1" });
+    expect(await replay(twice, history)).toEqual({ output });
+    expect(steps.map((line) => line.split(" ").slice(0, 3).join(" "))).toEqual([
+      "receive:b canceled undefined",
+      "receive:b#2 canceled undefined",
+      'receive:b#3 completed "1"',
+    ]);
+  });
+
+  test("is handed on again by a fork that is cut in that turn, so the receive cannot be edited there", async () => {
+    const fleet = openFleet();
+    await fleet.worker({ workflows: [deliveredToLoser] });
+    const run = await fleet.client().start(deliveredToLoser);
+    await fleet.clock.settle();
+    await run.signal(b, "1");
+    const output = await fleet.result(run);
+    const handed = (await run.history()).find(({ type }) => type === "signal_handed_on");
+    const before = handed?.seq as number;
+    const edit = { "receive:b#2": { result: "another" } };
+    await expect(run.fork({ before, edit })).rejects.toMatchObject({
+      code: "fork_refused",
+      message: expect.stringContaining('op "receive:b#2" has ended before that (event 2)'),
+    });
+    expect(await fleet.result(await run.fork({ before }))).toEqual(output);
+    const fork = await run.fork({ before: "receive:b#2", edit });
+    await fleet.clock.settle();
+    expect(await fork.steps()).toContainEqual(expect.objectContaining({ op: "receive:b#2", output: "another" }));
   });
 
   test("reaches the same receive after a crash at any point", async () => {

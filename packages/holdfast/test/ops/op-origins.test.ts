@@ -181,3 +181,28 @@ describe("the origin of an op", () => {
     await t.close();
   });
 });
+
+describe("what an event says of an attempt, for people", () => {
+  test.each([
+    ["ten steps, one after the other", false, 10],
+    ["a thousand steps at once", true, 1_000],
+  ])("adds fewer than 20 bytes per step: %s", async (_title, atOnce, count) => {
+    const fleet = openFleet();
+    const work = () => new Promise<void>((resolve) => void fleet.clock.setTimer(12, resolve));
+    const steps = workflow("steps", async (ctx) => {
+      const names = Array.from({ length: count }, (_, i) => `step ${i}`);
+      if (atOnce) await Promise.all(names.map((name) => ctx.step(name, work)));
+      else for (const name of names) await ctx.step(name, work);
+    });
+    await fleet.worker({ workflows: [steps], name: "web-7f9c-x2k4" });
+    const run = await fleet.client().start(steps);
+    await fleet.result(run);
+    const stored = fleet.store.state.events.get(run.runId) ?? [];
+    expect(stored.map(({ type, meta }) => [type, meta?.ms])).toEqual(
+      Array.from({ length: count }, () => ["step_completed", 12]),
+    );
+    // As stores keep it.
+    const bytes = stored.reduce((sum, { meta }) => sum + JSON.stringify(meta).length, 0);
+    expect(bytes / count).toBeLessThan(20);
+  });
+});

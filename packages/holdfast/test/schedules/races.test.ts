@@ -4,6 +4,7 @@ import { signal, workflow } from "../../src/define/definitions.ts";
 import { HoldfastError } from "../../src/errors/holdfast-error.ts";
 import type { OverlapPolicy } from "../../src/model/schedule.ts";
 import type { PutSchedulesParams } from "../../src/ports/store.ts";
+import type { StoreMethod } from "../../src/ports/store-calls.ts";
 import { Cluster, Gate, outcomeUnknown, type Process } from "../lab/harness.ts";
 
 const go = signal<true>("go");
@@ -55,13 +56,46 @@ describe.each(["terminate-other", "cancel-other"] as const)("the open run of a s
   );
 });
 
+/** Whether the call stops the run that is in the way. */
+function stops(method: StoreMethod, params: unknown): boolean {
+  if (method === "inbox.deliver") return true;
+  return method === "schedules.putIfRevision" && (params as PutSchedulesParams).puts.some((put) => put.terminates);
+}
+
+test("a run that must make way by policy terminate-other goes on if somebody takes the id of the next one at the last moment", async () => {
+  const cluster = new Cluster();
+  const idAt = (seconds: number): string => `s@${new Date(Date.UTC(2026, 0, 4, 8, 0, seconds)).toISOString()}`;
+  let taken = false;
+  const leader = cluster.process("leader", async (method, params, next) => {
+    if (!taken && stops(method, params)) {
+      taken = true;
+      await other.client.start(patient, undefined, { id: idAt(20) });
+    }
+    return next();
+  });
+  const other = cluster.process("other");
+  await leader.worker({ workflows: [patient] });
+  await cluster.until(
+    other.client.schedules.create({ id: "s", workflow: patient, every: "10s", overlap: "terminate-other" }),
+  );
+  await cluster.clock.advance("25s");
+  expect(taken).toBe(true);
+  expect([idAt(10), idAt(20)].map((id) => cluster.runOf(id).status)).toEqual(["waiting", "waiting"]);
+  const decided = () => cluster.store.state.schedules.get("default\ns")?.decisions.map(({ what }) => what);
+  expect(decided()).toEqual(["fired", "buffered", "failed"]);
+  await cluster.clock.advance("10s");
+  expect([idAt(10), idAt(20)].map((id) => cluster.runOf(id).status)).toEqual(["terminated", "waiting"]);
+  expect(cluster.runOf(idAt(30)).status).toBe("waiting");
+  expect(decided()).toEqual(["fired", "buffered", "failed", "buffered", "fired"]);
+});
+
 describe.each(["terminate-other", "cancel-other"] as const)("a run that must make way by policy %s", (overlap) => {
   test("and has ended when it is stopped leaves a stranger's run under its id alone", async () => {
     const cluster = new Cluster();
     const id = `s@${new Date(Date.UTC(2026, 0, 4, 8, 0, 10)).toISOString()}`;
     let taken = false;
-    const leader = cluster.process("leader", async (method, _params, next) => {
-      if (taken || (method !== "runs.terminate" && method !== "inbox.deliver")) return next();
+    const leader = cluster.process("leader", async (method, params, next) => {
+      if (taken || !stops(method, params)) return next();
       taken = true;
       await other.client.get(id).terminate({ reason: "enough" });
       await other.client.start(patient, undefined, { id, ifClosed: "start" });

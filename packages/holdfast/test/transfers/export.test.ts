@@ -68,11 +68,11 @@ describe("an export", () => {
     const from = await finished();
     const file = path.join(folder, "runs.jsonl");
     const { client } = from.process();
-    expect(await client.export({ to: file })).toEqual({ runs: 5, skipped: [], skippedCount: 0 });
+    expect(await client.export({ to: file })).toEqual({ runs: 5, skipped: [], skippedCount: 0, skippedCodes: {} });
     expect(readdirSync(folder)).toEqual(["runs.jsonl"]);
     const to = new Cluster();
     const other = to.process().client;
-    expect(await other.import({ from: file })).toEqual({ runs: 5, skipped: [], skippedCount: 0 });
+    expect(await other.import({ from: file })).toEqual({ runs: 5, skipped: [], skippedCount: 0, skippedCodes: {} });
     expect(contents(to)).toEqual(contents(from));
     expect(await to.until(other.get("chain").result())).toBe("done");
     await expect(to.until(other.get("failed").result())).rejects.toMatchObject({ code: "run_failed" });

@@ -23,7 +23,7 @@ describe("a run that has moved", () => {
     await begun(stores, "a");
     const { source, target } = stores.mover();
     expect(await stores.until(source.client.move({ to: target.client, by: "ana", reason: "growth" }))).toEqual({
-      ...{ runs: 1, skipped: [], skippedCount: 0 },
+      ...{ runs: 1, skipped: [], skippedCount: 0, skippedCodes: {} },
     });
     expect(stores.openIn("a")).toEqual([stores.to]);
     await stores.to.process("other").worker({ workflows: [stores.effects.order] });
@@ -159,7 +159,9 @@ describe("a move", () => {
     await server.client.start(alone, undefined, { id: "free" });
     await stores.from.clock.settle();
     const { source, target } = stores.mover();
-    const { runs, skipped } = await stores.until(source.client.move({ to: target.client }));
+    const { runs, skipped, skippedCodes } = await stores.until(source.client.move({ to: target.client }));
+    const codes = { tied_children: 1, tied_parent: 1, tied_locks: 1, tied_watches: 1, tied_watched: 1 };
+    expect(skippedCodes).toEqual(codes);
     expect(Object.fromEntries(skipped.map(({ id, code }) => [id, code]))).toEqual({
       ...{ parent: "tied_children", child: "tied_parent", locked: "tied_locks" },
       ...{ watching: "tied_watches", alone: "tied_watched" },

@@ -5,6 +5,23 @@ import { stuck, stuckTask, watched } from "./watched.ts";
 
 const STALLED = { detect: "stalled_run", after: "1m" } as const;
 
+describe.each(["report", "alert"] as const)("%s", (action) => {
+  test("tells what is found once, does nothing about it, and is quiet while all is well", async () => {
+    const { fleet, client, counted, told } = await watched([{ ...STALLED, action }]);
+    const { definition } = stuck();
+    await fleet.worker({ workflows: [definition] });
+    const run = await client.start(definition);
+    const lines = () => fleet.lines.filter(({ message }) => message.includes("without recording anything"));
+    await fleet.clock.advance("50s");
+    expect([lines(), told(), counted]).toEqual([[], [], []]);
+    await fleet.clock.advance("3m");
+    expect(lines()).toHaveLength(1);
+    expect(told()).toEqual(action === "alert" ? ["firing stalled_run"] : []);
+    expect(counted).toEqual([`watchdog_findings stalled_run ${action}`, `watchdog_actions stalled_run ${action} done`]);
+    expect((await run.history()).map(({ type }) => type)).toEqual(["run_started", "step_started"]);
+  });
+});
+
 describe("restart", () => {
   test("takes a run from a live but stuck worker; another one continues it, with the event in its history", async () => {
     const { fleet, client, counted } = await watched([{ ...STALLED, action: "restart" }]);
@@ -90,6 +107,24 @@ describe("cancel", () => {
     await expect(fleet.result(run)).rejects.toMatchObject({ code: "run_canceled" });
     const requests = (await run.history()).filter(({ type }) => type === "cancel_requested");
     expect(requests).toMatchObject([{ data: { by: "watchdog", reason: expect.stringMatching(/^stalled_run: /) } }]);
+  });
+
+  test("is not for a run that was taken on since it was found", async () => {
+    const { fleet, client, counted } = await watched([{ ...STALLED, action: "cancel" }]);
+    const { definition } = stuck();
+    await fleet.worker({ workflows: [definition] });
+    const run = await client.start(definition);
+    await fleet.clock.settle();
+    // Between the look and the action.
+    const { deliver } = fleet.store.inbox;
+    fleet.store.inbox.deliver = (params) => {
+      const row = fleet.store.state.runs.get(run.runId);
+      if (row && params.messages.some(({ kind }) => kind === "cancel")) row.epoch += 1;
+      return deliver(params);
+    };
+    await fleet.clock.advance("80s");
+    expect((await run.history()).map(({ type }) => type)).not.toContain("cancel_requested");
+    expect(counted).toContain("watchdog_actions stalled_run cancel moved");
   });
 
   test("comes after what others are told about the same run, in whichever order the rules stand", async () => {

@@ -163,6 +163,24 @@ describe("a worker that starts where one of its name has died", () => {
     expect(cluster.runOf("r")).toMatchObject({ heldBy: worker.workerId, epoch: 1 });
   });
 
+  test.each([
+    ["after it", false],
+    ["at the same time", true],
+  ])("takes another name when a worker of its process has that and lives, and starts %s", async (_title, atOnce) => {
+    const [cluster, machine] = [new Cluster(), new Machine("h")];
+    const process = cluster.process("first", undefined, machine.start(10));
+    const start = () => process.worker({ workflows: [], name: "orders" });
+    const workers = atOnce ? await Promise.all([start(), start()]) : [await start(), await start()];
+    expect(online(cluster).sort()).toEqual(["orders", "orders~2"]);
+    const ids = workers.map(({ workerId }) => workerId);
+    await cluster.clock.advance("1h");
+    // Neither has replaced the other.
+    expect(workers.map(({ workerId }) => workerId)).toEqual(ids);
+    for (const worker of workers) await cluster.until(worker.stop());
+    await start();
+    expect(online(cluster)).toEqual(["orders"]);
+  });
+
   test("of twins with the same host, process id and name, the one that was replaced takes another name, and they live side by side", async () => {
     const cluster = new Cluster();
     const first = cluster.process("first", undefined, new Machine("h").start(1));

@@ -1,7 +1,7 @@
 /**
  * A few shared connections. Calls are pipelined, so several may be in flight on one connection. A call takes an idle
- * connection if there is one, opens another if the maximum is not reached, and otherwise queues on the least busy. Among
- * equals it takes one that has made this call before: the server's plans belong to the connection, and planning takes longer
+ * connection if there is one, opens another if the maximum is not reached, and otherwise queues on the least busy: a call that takes long
+ * counts as many, because everything behind it would wait for its end. Among equals it takes one that has made this call before: the server's plans belong to the connection, and planning takes longer
  * than most calls. An idle connection does not keep the process alive.
  */
 
@@ -24,7 +24,12 @@ import type { Settings } from "./settings.ts";
 export interface Statement extends Query {
   readonly name: string;
   readonly reads?: boolean;
+  /** It takes many times as long as others. */
+  readonly long?: boolean;
 }
+
+/** So many short calls on another connection are better than to wait behind one that takes long. */
+const LONG_LOAD = 16;
 
 export interface PoolParams {
   readonly settings: Settings;
@@ -37,6 +42,8 @@ interface Slot {
   /** The calls that this connection has been used for. */
   readonly calls: Set<string>;
   inFlight: number;
+  /** How much there is to wait for: of each call in flight 1, or more. */
+  load: number;
   /** Once it is. */
   connected: Client | undefined;
 }
@@ -67,7 +74,9 @@ export class Pool {
     const slot = this.#take(statement.name);
     slot.calls.add(statement.name);
     if (slot.inFlight === 0 && slot.connected) refClient(slot.connected);
+    const load = statement.long ? LONG_LOAD : 1;
     slot.inFlight += 1;
+    slot.load += load;
     let sent = false;
     try {
       const client = await slot.client;
@@ -80,6 +89,7 @@ export class Pool {
       throw callError(error, { ...context, harmless: !sent || statement.reads === true });
     } finally {
       slot.inFlight -= 1;
+      slot.load -= load;
       if (slot.inFlight === 0 && slot.connected) unrefClient(slot.connected);
       if (this.#closed) this.#settleIdle();
     }
@@ -106,7 +116,7 @@ export class Pool {
   #open(): Slot {
     const client = newClient(this.#params.settings, this.#params.purpose);
     const connected = client.connect().then(() => client);
-    const slot: Slot = { client: connected, calls: new Set(), inFlight: 0, connected: undefined };
+    const slot: Slot = { client: connected, calls: new Set(), inFlight: 0, load: 0, connected: undefined };
     this.#slots.add(slot);
     slot.client.then(
       () => {
@@ -140,6 +150,6 @@ export class Pool {
 }
 
 function isBetter(slot: Slot, than: Slot, call: string): boolean {
-  if (slot.inFlight !== than.inFlight) return slot.inFlight < than.inFlight;
+  if (slot.load !== than.load) return slot.load < than.load;
   return slot.calls.has(call) && !than.calls.has(call);
 }

@@ -14,6 +14,8 @@ export interface ServerCall<T> {
   readonly values: (about: T) => unknown[];
   /** Safe to repeat whether or not it was executed. */
   readonly reads?: true;
+  /** It takes many times as long as others: they go to other connections. */
+  readonly long?: true;
 }
 
 /** A call to one of our functions; the names are those of its parameters. */
@@ -48,6 +50,10 @@ export interface NamedCall<T> {
 
 export function readingCallOf<T>(name: string, values: Values<T>): ServerCall<T> {
   return { ...callOf(name, values), reads: true };
+}
+
+export function longCallOf<T>(name: string, values: Values<T>): ServerCall<T> {
+  return { ...callOf(name, values), long: true };
 }
 
 /** A query that only reads; `$namespace` in its text stands for the value of that name. */

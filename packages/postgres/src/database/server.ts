@@ -49,8 +49,8 @@ export class Server {
   statementOf<T>(call: ServerCall<T>): Statement {
     const known = this.#statements.get(call);
     if (known) return known;
-    const { name, reads = false } = call;
-    const statement: Statement = { name, text: textFor(call, this.schema), reads };
+    const { name, reads = false, long = false } = call;
+    const statement: Statement = { name, text: textFor(call, this.schema), reads, long };
     this.#statements.set(call, statement);
     return statement;
   }

@@ -8,6 +8,7 @@ import type {
   TerminateOutcome,
   TerminateRunsParams,
 } from "holdfast/adapter";
+import * as binary from "../database/binary-array.ts";
 import { eventTypeCode, jsonBytes } from "../database/codes.ts";
 import type { Server } from "../database/server.ts";
 import { callOf } from "../database/server-call.ts";
@@ -15,7 +16,7 @@ import { outcomesOf, REF, REFS, type Ref, type Refs } from "./run-refs.ts";
 
 const TERMINATE = callOf<Refs & { readonly error: ErrorRecord; readonly notify: boolean }>("terminate_runs", {
   ...REFS,
-  p_error: ({ error }) => jsonBytes(error),
+  p_errors: ({ error }) => binary.byteaArray([jsonBytes(error)]),
   p_notify: ({ notify }) => notify,
 });
 

@@ -1,9 +1,9 @@
 import { CLOSED_STATUSES, type PurgeRunsParams, type PurgeRunsResult } from "holdfast/adapter";
 import * as binary from "../database/binary-array.ts";
 import type { Server } from "../database/server.ts";
-import { callOf } from "../database/server-call.ts";
+import { longCallOf } from "../database/server-call.ts";
 
-export const PURGE = callOf<PurgeRunsParams>("purge_runs", {
+export const PURGE = longCallOf<PurgeRunsParams>("purge_runs", {
   p_namespace: ({ namespace }) => namespace,
   p_ended_before: ({ endedBefore }) => Math.ceil(endedBefore),
   p_statuses: ({ statuses = CLOSED_STATUSES }) => binary.textArray([...new Set(statuses)]),

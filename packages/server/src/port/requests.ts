@@ -1,11 +1,15 @@
 /** Every request comes through here: refused, answered by a page of the server itself, or passed to the services. */
 import type { IncomingMessage } from "node:http";
 import { constants, type Http2ServerRequest } from "node:http2";
+import type { DescMethod } from "@bufbuild/protobuf";
+import type { ConnectError } from "@connectrpc/connect";
 import type { Clock } from "holdfast/adapter";
 import type { StorePort } from "../store-service/store-port.ts";
 import { type NodeResponse, sendJson, sendText } from "./answers.ts";
 import { type BrowserRules, browserFault } from "./browser-rules.ts";
+import { callFault } from "./call-faults.ts";
 import { BODY_MS_MAX, type NodeHandler } from "./listener.ts";
+import { refuseCall } from "./refused-call.ts";
 import { factsOf, type NodeRequest } from "./request-facts.ts";
 
 export interface RequestsParams {
@@ -13,9 +17,13 @@ export interface RequestsParams {
   readonly rules: BrowserRules;
   /** The calls. */
   readonly services: NodeHandler;
-  readonly isCall: (path: string) => boolean;
-  /** Calls whose request takes as long as its caller wants. */
-  readonly isStream: (path: string) => boolean;
+  /** Undefined: there is no such call. */
+  readonly methodOf: (path: string) => DescMethod | undefined;
+  /**
+   * Why whoever sends the request may make no such call, if that is so; undefined where everybody may. It is asked before the body is
+   * read: nobody without a token makes the server keep one.
+   */
+  readonly stranger: ((method: DescMethod, request: NodeRequest) => Promise<ConnectError | undefined>) | undefined;
   /** The store, for Holdfast's own clients. */
   readonly store: Pick<StorePort, "isCall" | "isStream" | "answer">;
   readonly hooks: (request: NodeRequest, path: string, response: NodeResponse) => Promise<void>;
@@ -46,9 +54,12 @@ export class Requests {
     (response as NodeJS.EventEmitter).on("error", () => {});
     const fault = browserFault(request, this.#params.rules);
     if (fault !== undefined) return sendJson(response, 403, { code: "permission_denied", message: fault });
-    const { isStream, isCall, services, store } = this.#params;
-    if (!isStream(path) && !store.isStream(path)) this.#limitBody(request);
-    if (isCall(path)) return services(request, response);
+    const { methodOf, store } = this.#params;
+    const method = methodOf(path);
+    const kind = method?.methodKind;
+    // The request of such a stream takes as long as its caller wants.
+    if (kind !== "bidi_streaming" && kind !== "client_streaming" && !store.isStream(path)) this.#limitBody(request);
+    if (method !== undefined) return this.#call(request, response, method);
     const answered = store.isCall(path) ? store.answer(request, path, response) : this.#answer(request, path, response);
     answered.catch(() => sendText(response, 500, "The server met an error.\n"));
   };
@@ -62,6 +73,33 @@ export class Requests {
         timer.cancel();
         resolve();
       };
+    });
+  }
+
+  #call(request: NodeRequest, response: NodeResponse, method: DescMethod): void {
+    const { services, stranger } = this.#params;
+    const fault = callFault(request, method.methodKind);
+    if (fault !== undefined) {
+      const { status, headers, ...said } = fault;
+      for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+      return sendJson(response, status, said);
+    }
+    // What throws in here would end the process: services build a URL of what the request says that its host is, if it says anything.
+    const serve = (): void => {
+      try {
+        services(request, response);
+      } catch {
+        request.resume();
+        sendJson(response, 400, {
+          code: "invalid_argument",
+          message: "The request names no host, or none that can be.",
+        });
+      }
+    };
+    if (stranger === undefined) return serve();
+    void stranger(method, request).then((refusal) => {
+      if (refusal !== undefined) refuseCall(request, response, refusal);
+      else if (!response.destroyed) serve();
     });
   }
 

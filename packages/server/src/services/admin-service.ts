@@ -12,6 +12,7 @@ import {
   WorkflowStatus,
 } from "@holdfast/protocol";
 import { type Clock, HoldfastError, RUN_STATUSES, type RunStatus } from "holdfast/adapter";
+import { oldestClient } from "../store-service/client-version.ts";
 import { type AccessServiceParams, accessHandlers } from "./access-service.ts";
 import type { Call, Handlers } from "./call.ts";
 import { handleOf, isOpen } from "./named-run.ts";
@@ -66,8 +67,8 @@ export function adminService(params: AdminServiceParams): Handlers<typeof AdminS
 
     async getServerInfo() {
       const { version, features } = params;
-      const minSdkVersion = version.replace(/\.\d+$/, ".0");
-      return { version, apiVersion: API_VERSION, supportedFeatures: [...FEATURES, ...features], minSdkVersion };
+      const supportedFeatures = [...FEATURES, ...features];
+      return { version, apiVersion: API_VERSION, supportedFeatures, minSdkVersion: oldestClient(version) };
     },
   };
 }

@@ -13,7 +13,7 @@ import type { Permission, Permissions } from "../access/permissions.ts";
 import { ALL_NAMESPACES, ANYONE, ownNamespace, type Principal, requireAllowed } from "../access/principal.ts";
 import type { RateLimits } from "../access/rate-limits.ts";
 import type { ClientPool } from "../client-pool.ts";
-import { requestFacts } from "../port/request-facts.ts";
+import { contextValuesOf, type NodeRequest, requestFacts } from "../port/request-facts.ts";
 import type { ServerCounts } from "../port/server-counts.ts";
 import type { Call, Handlers } from "./call.ts";
 
@@ -184,6 +184,21 @@ export class Guard {
     const { address, names } = requestFacts(values);
     const authorization = requestHeader.get("authorization");
     return this.#params.authenticator.principalOf({ authorization, address, ...(names ? { names } : {}) });
+  }
+
+  /** Why the sender of a request may not make this call, as far as its headers tell; never rejects. */
+  async strangerAt(method: DescMethod, request: NodeRequest): Promise<ConnectError | undefined> {
+    if (this.permissionOf(method).role === null) return undefined;
+    const { authorization } = request.headers;
+    try {
+      const requestHeader = new Headers(authorization === undefined ? {} : { authorization });
+      await this.principalOf({ requestHeader, values: contextValuesOf(request) });
+      return undefined;
+    } catch (error) {
+      const outcome = isHoldfastError(error) ? error.code : "internal";
+      this.#params.counts.answered(`${method.parent.typeName}/${method.name}`, outcome);
+      return this.#refused(error, method);
+    }
   }
 
   /** For calls that concern no namespace: whoever may do anything at all may make them. */

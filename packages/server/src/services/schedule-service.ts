@@ -97,7 +97,7 @@ async function read(call: Call, id: string): Promise<WorkflowSchedule> {
   const [totalRuns, successfulRuns, failedRuns] = await Promise.all([count(), count("completed"), count("failed")]);
   const input = toPayload(described.input);
   const counts = { totalRuns, successfulRuns, failedRuns };
-  return Object.assign(summary(call, described), counts, { maxCatchup: described.catchUp.max }, input ? { input } : {});
+  return Object.assign(summary(call, described), counts, input ? { input } : {});
 }
 
 function runsOf(id: string) {
@@ -110,9 +110,9 @@ const STATUS: Readonly<Record<ScheduleSummary["status"], WorkflowStatus>> = {
   ended: WorkflowStatus.COMPLETED,
 };
 
-/** Without the numbers of its runs: they are counted for one schedule, not for a list. */
+/** Without its input and the numbers of its runs: they are read and counted for one schedule, not for a list. */
 function summary({ namespace }: Call, schedule: ScheduleSummary | ScheduleDescription): WorkflowSchedule {
-  const { spec, createdAt, nextAt, lastAt, paused } = schedule;
+  const { spec, catchUp, createdAt, updatedAt, nextAt, lastAt, paused } = schedule;
   const cron = spec.cron === undefined ? [] : [spec.cron].flat();
   return create(WorkflowScheduleSchema, {
     namespace,
@@ -126,7 +126,8 @@ function summary({ namespace }: Call, schedule: ScheduleSummary | ScheduleDescri
     timezone: spec.timezone ?? "UTC",
     overlap: schedule.overlap,
     createdAt: timestampFromDate(createdAt),
-    updatedAt: timestampFromDate(createdAt),
+    updatedAt: timestampFromDate(updatedAt),
+    maxCatchup: catchUp.max,
     ...(nextAt ? { nextFireAt: timestampFromDate(nextAt) } : {}),
     ...(lastAt ? { lastFiredAt: timestampFromDate(lastAt) } : {}),
   });

@@ -1,6 +1,12 @@
 /** The history of a run: read, watched, explained. */
 import { create } from "@bufbuild/protobuf";
-import { toHistoryEvent, toWorkflow, WatchWorkflowResponseSchema, type WorkflowService } from "@holdfast/protocol";
+import {
+  inWireWords,
+  toHistoryEvent,
+  toWorkflow,
+  WatchWorkflowResponseSchema,
+  type WorkflowService,
+} from "@holdfast/protocol";
 import type { Clock } from "holdfast/adapter";
 import type { Handlers } from "./call.ts";
 import { patience } from "./long-poll.ts";
@@ -55,7 +61,7 @@ export function eventHandlers(clock: Clock): Events {
       const { status: shown, wakeUpAt } = toWorkflow(await describeOf(call, message));
       return {
         status: shown,
-        reason: reason || status,
+        reason: inWireWords(reason || status),
         waitingFor: [...waitingFor],
         ...(dueAt && wakeUpAt ? { dueAt: wakeUpAt } : {}),
         workerId: workerId ?? "",

@@ -1,6 +1,6 @@
 import { isHoldfastError } from "holdfast/adapter";
 import { expect, test } from "vitest";
-import { requireKnownVersion } from "./client-version.ts";
+import { oldestClient, requireKnownVersion } from "./client-version.ts";
 
 function verdict(client: string, server: string): string {
   try {
@@ -30,4 +30,9 @@ test("the error says which versions the server talks to", () => {
   expect(() => requireKnownVersion("2.0.0", "0.1.0")).toThrow(
     "The server has version 0.1.0, and the client version 2.0.0. It talks to clients of 0.0, 0.1, 0.2.",
   );
+});
+
+test("the oldest client that is accepted is of the minor version before", () => {
+  expect([oldestClient("0.3.1"), oldestClient("2.0.7")]).toEqual(["0.2.0", "2.0.0"]);
+  expect(verdict(oldestClient("0.3.1"), "0.3.1")).toBe("accepted");
 });

@@ -19,6 +19,12 @@ export function requireKnownVersion(client: string, server: string = VERSION): v
   );
 }
 
+/** The oldest client that a server of this version talks to. */
+export function oldestClient(server: string = VERSION): string {
+  const [major, minor] = partsOf(server) as readonly [number, number];
+  return `${major}.${Math.max(0, minor - 1)}.0`;
+}
+
 function partsOf(version: string): readonly [number, number] | undefined {
   const found = FORM.exec(version);
   return found ? [Number(found[1]), Number(found[2])] : undefined;

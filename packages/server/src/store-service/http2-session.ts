@@ -9,7 +9,9 @@ import type { MountedSession, StoreService } from "./store-service.ts";
 export function serveSession(service: StoreService, stream: ServerHttp2Stream, caller?: Caller): MountedSession {
   stream.respond({ ":status": 200, "content-type": "application/grpc+proto" }, { waitForTrailers: true });
   stream.on("wantTrailers", () => {
-    if (!stream.destroyed) stream.sendTrailers({ "grpc-status": "0" });
+    // Node asks once more when the other side resets a stream that is about to end; whoever answers twice ends the process.
+    if (stream.destroyed || stream.closed || stream.sentTrailers !== undefined) return;
+    stream.sendTrailers({ "grpc-status": "0" });
   });
   const link: Link = {
     write: (bytes) => !stream.destroyed && stream.write(bytes),

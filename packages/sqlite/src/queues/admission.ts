@@ -1,21 +1,31 @@
-import { admit, agedPriority, type Bucket, type KeyState, type Lines, paceAfter } from "holdfast/adapter";
+import {
+  admit,
+  agedPriority,
+  type Bucket,
+  earlier,
+  type KeyState,
+  type Lines,
+  type PlaceState,
+  paceAfter,
+  sortAgainAt,
+} from "holdfast/adapter";
 import type { Call } from "../database/call.ts";
 import { givePlace, type LimitedRow, leaveLine, makeReady, type PlacedKey } from "./place-state.ts";
 
 const WAKE = "select key from holdfast_limited_keys where limited_id = ? and wake_at <= ?";
 const READY = `
-  select key, running, tokens, tokens_at as tokensAt, virtual_time as virtualTime from holdfast_limited_keys
+  select key, running, tokens, tokens_at as tokensAt, awaited, virtual_time as virtualTime from holdfast_limited_keys
   where limited_id = ? and ready = 1 order by virtual_time, key limit ?`;
 const HEADS = `
   select run_id as runId, run_key as runKey, seq, at from holdfast_lines
   where limited_id = ? and key = ? and lane_id = ? order by at, run_key, seq limit ?`;
 const WAITS = "select 1 from holdfast_lines where limited_id = ? and key = ? limit 1";
 const SAVE_KEY = `
-  update holdfast_limited_keys set running = ?, tokens = ?, tokens_at = ?, virtual_time = ?, ready = ?, wake_at = ?
+  update holdfast_limited_keys set running = ?, tokens = ?, tokens_at = ?, awaited = ?, virtual_time = ?, ready = ?, wake_at = ?
   where limited_id = ? and key = ?`;
 const FORGET_KEY = "delete from holdfast_limited_keys where limited_id = ? and key = ?";
 const SAVE = `
-  update holdfast_limited set running = ?, tokens = ?, tokens_at = ?, virtual_time = ?, per_second = ?, pace_at = ?
+  update holdfast_limited set running = ?, tokens = ?, tokens_at = ?, awaited = ?, virtual_time = ?, per_second = ?, pace_at = ?
   where limited_id = ?`;
 const NEXT_WAKE = "select min(wake_at) from holdfast_limited_keys where limited_id = ? and wake_at is not null";
 
@@ -37,34 +47,40 @@ export interface Admitted {
   readonly nextAt: number | null;
 }
 
-/** Gives up to so many places to what this claim can serve. */
-export function admitFrom(call: Call, limited: LimitedRow, limit: number, served: ServedLanes): Admitted {
+/** Gives up to so many places to what this claim can serve. `left`: something is still to be sorted in. */
+export function admitFrom(
+  call: Call,
+  limited: LimitedRow,
+  limit: number,
+  served: ServedLanes,
+  left: boolean,
+): Admitted {
   const { sql, now } = call;
   const { limitedId, limits } = limited;
   for (const [key] of sql.allColumns(WAKE, limitedId, now)) makeReady(sql, limitedId, key as string);
-  const state = { ...limited, bucket: bucketOf(limited) };
-  const { queue, taken, nextAt } = admit(limits, state, linesOf(call, limited, served), limit, now);
+  const before = placesOf(limited);
+  const { queue, taken, nextAt } = admit(limits, before, linesOf(call, limited, served), limit, now);
   for (const { key, entry } of taken) givePlace(call, limitedId, key, entry);
-  const pace = paceAfter({ perSecond: limited.perSecond, at: limited.paceAt }, taken.length, now);
   const { running, bucket, virtualTime } = queue;
-  sql.execute(
-    SAVE,
-    ...[running, bucket?.tokens ?? null, bucket?.at ?? null, virtualTime, pace.perSecond, pace.at, limitedId],
-  );
-  return { admitted: taken.map(({ entry }) => entry), nextAt: nextAfter(call, limited, running, nextAt) };
+  // Of a claim that gives nothing, nothing is written: it costs no flush of the file.
+  if (queue !== before) {
+    const pace = paceAfter({ perSecond: limited.perSecond, at: limited.paceAt }, taken.length, now);
+    sql.execute(SAVE, running, ...storedBucket(bucket), virtualTime, pace.perSecond, pace.at, limitedId);
+  }
+  const next = nextAfter(call, limited, running, nextAt);
+  const again = left ? sortAgainAt(limits, queue, now) : null;
+  return { admitted: taken.map(({ entry }) => entry), nextAt: earlier(next, again) };
 }
 
 /** Tokens make a key ready by themselves; the places of the queue do not. */
 function nextAfter({ sql }: Call, { limitedId, limits }: LimitedRow, running: number, nextAt: number | null) {
   if (limits.concurrency !== undefined && running >= limits.concurrency) return nextAt;
-  const at = sql.columns(NEXT_WAKE, limitedId)?.[0] as number | null;
-  if (at === null || nextAt === null) return at ?? nextAt;
-  return Math.min(at, nextAt);
+  return earlier(sql.columns(NEXT_WAKE, limitedId)?.[0] as number | null, nextAt);
 }
 
 function linesOf(call: Call, { limitedId, limits }: LimitedRow, { lanes, waits }: ServedLanes): Lines<Head> {
   const { sql, now } = call;
-  type Stored = Omit<KeyState, "bucket"> & { readonly tokens: number | null; readonly tokensAt: number | null };
+  type Stored = Omit<KeyState, "bucket"> & StoredBucket;
   return {
     ready: (count, except) =>
       sql
@@ -88,18 +104,26 @@ function linesOf(call: Call, { limitedId, limits }: LimitedRow, { lanes, waits }
       else
         sql.execute(
           SAVE_KEY,
-          ...[running, bucket?.tokens ?? null, bucket?.at ?? null, virtualTime, Number(ready), wakeAt, limitedId, key],
+          ...[running, ...storedBucket(bucket), virtualTime, Number(ready), wakeAt, limitedId, key],
         );
     },
   };
 }
 
-export function bucketOf({
-  tokens,
-  tokensAt,
-}: {
+export function placesOf(limited: LimitedRow): PlaceState {
+  return { running: limited.running, bucket: bucketOf(limited), virtualTime: limited.virtualTime };
+}
+
+export interface StoredBucket {
   readonly tokens: number | null;
   readonly tokensAt: number | null;
-}): Bucket {
-  return tokens === null || tokensAt === null ? null : { tokens, at: tokensAt };
+  readonly awaited: number;
+}
+
+export function bucketOf({ tokens, tokensAt, awaited }: StoredBucket): Bucket {
+  return tokens === null || tokensAt === null ? null : { tokens, at: tokensAt, awaited: awaited === 1 };
+}
+
+function storedBucket(bucket: Bucket): [tokens: number | null, at: number | null, awaited: number] {
+  return bucket === null ? [null, null, 0] : [bucket.tokens, bucket.at, Number(bucket.awaited)];
 }

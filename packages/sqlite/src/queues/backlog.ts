@@ -3,10 +3,10 @@ import type { Call } from "../database/call.ts";
 import { newestKey } from "../runs/run-state.ts";
 import { limitedIn } from "./place-state.ts";
 
-const SOME = "select exists (select 1 from holdfast_limited where kind = 'runs')";
-const NEWEST_KEY_AND_SOME = `
-  select max(run_key), exists (select 1 from holdfast_limited where kind = 'runs') from holdfast_run_starts
-  where namespace_key = ? and id = ?`;
+const LIMITED = "exists (select 1 from holdfast_limited where namespace = ? and queue = ? and kind = 'runs')";
+const IS_LIMITED = `select ${LIMITED}`;
+const NEWEST_KEY_AND_LIMITED = `
+  select max(run_key), ${LIMITED} from holdfast_run_starts where namespace_key = ? and id = ?`;
 const IN_LINE = "select count(*) from (select 1 from holdfast_lines where limited_id = ? limit ?)";
 /** What is in line is counted there. */
 const DUE = `
@@ -14,28 +14,44 @@ const DUE = `
     select 1 from holdfast_lanes l join holdfast_runs r on r.lane_id = l.lane_id
     where l.limited_id = ? and r.available_at <= ? and (r.waiting_for is null or r.waiting_for not like '["queue:%#05"]') limit ?)`;
 
-/** Whether the starts of a call have to look at backlogs. It learns that from a statement that is made anyway. */
+/** Which queues have limits, for the starts of a call. It learns that from a statement that is made anyway. */
 export class Backlogs {
-  #some: boolean | undefined;
+  /** False: none has. */
+  readonly #some: boolean;
+  readonly #limited = new Map<string, boolean>();
 
   /** `some`: whether any queue has limits, if that is known. */
-  constructor(some: boolean | undefined) {
+  constructor(some = true) {
     this.#some = some;
   }
 
   /** The newest run of that id. */
-  newestKey(call: Call, namespace: string, id: string): number | null {
-    const namespaceKey = this.#some === undefined ? call.catalog.findNameKey(namespace) : undefined;
+  newestKey(call: Call, { namespace, queue, id }: NewRun): number | null {
+    const isKnown = !this.#some || this.#limited.has(nameOf({ namespace, queue }));
+    const namespaceKey = isKnown ? undefined : call.catalog.findNameKey(namespace);
     if (namespaceKey === undefined) return newestKey(call, namespace, id);
-    const [runKey, some] = call.sql.columns(NEWEST_KEY_AND_SOME, namespaceKey, id) as readonly [number | null, number];
-    this.#some = some === 1;
+    const row = call.sql.columns(NEWEST_KEY_AND_LIMITED, namespace, queue, namespaceKey, id);
+    const [runKey, limited] = row as readonly [number | null, number];
+    this.#limited.set(nameOf({ namespace, queue }), limited === 1);
     return runKey;
   }
 
-  isFull(call: Call, run: NewRun): boolean {
-    this.#some ??= call.sql.columns(SOME)?.[0] === 1;
-    return this.#some && isFull(call, run);
+  /** Whether the queue of the run has limits. */
+  isLimited({ sql }: Call, { namespace, queue }: NewRun): boolean {
+    if (!this.#some) return false;
+    const name = nameOf({ namespace, queue });
+    const known = this.#limited.get(name) ?? sql.columns(IS_LIMITED, namespace, queue)?.[0] === 1;
+    this.#limited.set(name, known);
+    return known;
   }
+
+  isFull(call: Call, run: NewRun): boolean {
+    return this.isLimited(call, run) && isFull(call, run);
+  }
+}
+
+function nameOf({ namespace, queue }: Pick<NewRun, "namespace" | "queue">): string {
+  return `${namespace}\n${queue}`;
 }
 
 /** Whether as many runs wait in the queue as its backlog allows. Counts no further than that. */

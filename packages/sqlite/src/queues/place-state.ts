@@ -13,6 +13,7 @@ export interface LimitedRow {
   readonly running: number;
   readonly tokens: number | null;
   readonly tokensAt: number | null;
+  readonly awaited: number;
   readonly virtualTime: number;
   readonly perSecond: number;
   readonly paceAt: number;
@@ -25,7 +26,7 @@ export interface PlacedKey {
 }
 
 const LIMITED = `
-  select limited_id as limitedId, kind, namespace, queue, limits, running, tokens, tokens_at as tokensAt,
+  select limited_id as limitedId, kind, namespace, queue, limits, running, tokens, tokens_at as tokensAt, awaited,
     virtual_time as virtualTime, per_second as perSecond, pace_at as paceAt
   from holdfast_limited`;
 const LEAVE = "delete from holdfast_lines where run_id = ? and seq = ?";

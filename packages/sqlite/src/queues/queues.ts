@@ -17,7 +17,7 @@ import type { Call } from "../database/call.ts";
 import { statusCode, TIES, taskStatusCode } from "../database/codes.ts";
 import { newUuidBytes, uuidText } from "../database/uuid.ts";
 import { announceInQueue } from "../runs/run-state.ts";
-import { bucketOf } from "./admission.ts";
+import { bucketOf, type StoredBucket } from "./admission.ts";
 import { type LimitedRow, limitedIn } from "./place-state.ts";
 
 const OPEN = OPEN_STATUSES.map(statusCode).join();
@@ -129,7 +129,8 @@ const NAMES = `
   union select queue from holdfast_task_lanes where namespace = ? order by 1`;
 const LINE = "select count(*), min(at) from holdfast_lines where limited_id = ? and (? is null or key = ?)";
 const PLACES = "select count(*) from holdfast_places where limited_id = ? and (? is null or key = ?)";
-const KEY_TOKENS = "select tokens, tokens_at as tokensAt from holdfast_limited_keys where limited_id = ? and key = ?";
+const KEY_TOKENS =
+  "select tokens, tokens_at as tokensAt, awaited from holdfast_limited_keys where limited_id = ? and key = ?";
 const HOLDERS = `
   select p.run_id as runId, p.key, p.since, s.id, t.op from holdfast_places p
   join holdfast_runs r on r.run_id = p.run_id join holdfast_run_starts s on s.run_key = r.run_key
@@ -191,7 +192,7 @@ function loadOf(
 
 function tokenWaitedFor(sql: Call["sql"], limited: LimitedRow, key: string | undefined, now: number): number | null {
   if (key === undefined) return nextTokenAt(limited.limits, bucketOf(limited), now);
-  const own = sql.get<Parameters<typeof bucketOf>[0]>(KEY_TOKENS, limited.limitedId, key);
+  const own = sql.get<StoredBucket>(KEY_TOKENS, limited.limitedId, key);
   return nextTokenAt(keyLimits(limited.limits, key), own ? bucketOf(own) : null, now);
 }
 

@@ -1,6 +1,7 @@
 import {
   type ClaimRunsParams,
   type ClaimRunsResult,
+  earlier,
   limitedFirst,
   type Message,
   type Run,
@@ -145,10 +146,6 @@ function findPlain(
     if (moreDue) break;
   }
   return { taken, moreDue };
-}
-
-export function earlier(a: number | null, b: number | null): number | null {
-  return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }
 
 type DueRun = readonly [runKey: number, availableAt: number];

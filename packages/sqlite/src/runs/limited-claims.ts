@@ -1,12 +1,12 @@
 /** Claims of runs in queues with limits: what is due goes into line, and the heads of the lines get places. */
-import { type ClaimRunsParams, SORTED_MAX, waitingForPlace } from "holdfast/adapter";
+import { type ClaimRunsParams, sortedAtEachEnd, waitingForPlace } from "holdfast/adapter";
 import type { Call } from "../database/call.ts";
 import type { Lane } from "../database/catalog.ts";
 import { TIES } from "../database/codes.ts";
 import { uuidText } from "../database/uuid.ts";
 import { tie } from "../debts/debt-state.ts";
-import { admitFrom } from "../queues/admission.ts";
-import { leaveLine, limitedById, lineUp, type PlacedKey } from "../queues/place-state.ts";
+import { admitFrom, placesOf } from "../queues/admission.ts";
+import { type LimitedRow, leaveLine, limitedById, lineUp, type PlacedKey } from "../queues/place-state.ts";
 
 /** `free`: it has a place, or only winds up. */
 const DUE = `
@@ -15,8 +15,8 @@ const DUE = `
       or exists (select 1 from holdfast_inbox m where m.run_key = r.run_key and m.number > r.consumed and m.kind = 'cancel') as free
   from holdfast_runs r left join holdfast_run_keys k on k.run_key = r.run_key
   where r.lane_id = ? and r.suspect = 0 and r.available_at <= ?`;
-const OLDEST = `${DUE} order by r.available_at, r.run_key limit ${SORTED_MAX}`;
-const NEWEST = `${DUE} order by r.available_at desc, r.run_key desc limit ${SORTED_MAX + 1}`;
+const OLDEST = `${DUE} order by r.available_at, r.run_key limit ?`;
+const NEWEST = `${DUE} order by r.available_at desc, r.run_key desc limit ?`;
 /** It is due again only at its deadline. */
 const WAIT = "update holdfast_runs set available_at = deadline_at, waiting_for = ? where run_key = ?";
 const STILL_WAITS = `
@@ -41,27 +41,31 @@ export interface LimitedFound {
 
 /** `lanes`: those of the queue that the claim serves. */
 export function takeLimited(call: Call, limitedId: number, lanes: readonly Lane[], limit: number): LimitedFound {
-  const { free, left } = sortIn(call, limitedId, lanes);
+  const limited = limitedById(call, limitedId);
+  const { free, left } = sortIn(call, limited, lanes);
   const going = free.slice(0, limit);
   for (const { runId } of going) leaveLine(call, { runId, seq: 0 });
   const waits = ({ runId }: PlacedKey): boolean => call.sql.columns(STILL_WAITS, runId, call.now) !== undefined;
   const room = limit - going.length;
-  const { admitted, nextAt } = admitFrom(call, limitedById(call, limitedId), room, { lanes, waits });
+  const { admitted, nextAt } = admitFrom(call, limited, room, { lanes, waits }, left);
   const keys = admitted.map(({ runId }) => call.sql.columns(KEY, runId)?.[0] as number);
-  // The rest is sorted in at once: what comes next does not wait for a hint.
   return {
     taken: [...going.map(({ runKey }) => runKey), ...keys],
-    moreDue: left || free.length > limit,
-    nextAt: left ? call.now : nextAt,
+    moreDue: free.length > limit || (left && nextAt === call.now),
+    nextAt,
   };
 }
 
-function sortIn(call: Call, limitedId: number, lanes: readonly Lane[]) {
+function sortIn(call: Call, limited: LimitedRow, lanes: readonly Lane[]) {
   const { sql, now } = call;
+  const { limitedId } = limited;
+  const count = sortedAtEachEnd(limited.limits, placesOf(limited), now);
   const free: (Due & Pick<Lane, "priority">)[] = [];
   let left = false;
   for (const { laneId, priority, queue } of lanes) {
-    const { due, more } = endsOf((newest) => sql.all<Due>(newest ? NEWEST : OLDEST, now, laneId, now));
+    const { due, more } = endsOf(count, (newest, limit) =>
+      sql.all<Due>(newest ? NEWEST : OLDEST, now, laneId, now, limit),
+    );
     left ||= more;
     for (const run of due) {
       if (run.free === 1) {
@@ -79,13 +83,14 @@ function sortIn(call: Call, limitedId: number, lanes: readonly Lane[]) {
 
 /** Of what is due in a lane, the oldest and the newest (sortedInFirst in model/decisions/admission.ts). `more`: some are left. */
 export function endsOf<D extends PlacedKey>(
-  read: (newest: boolean) => D[],
+  count: number,
+  read: (newest: boolean, limit: number) => D[],
 ): { readonly due: readonly D[]; readonly more: boolean } {
-  const oldest = read(false);
-  if (oldest.length < SORTED_MAX) return { due: oldest, more: false };
+  const oldest = read(false, count);
+  if (oldest.length < count) return { due: oldest, more: false };
   const known = new Set(oldest.map(nameOf));
-  const newest = read(true).filter((one) => !known.has(nameOf(one)));
-  return { due: [...oldest, ...newest.slice(0, SORTED_MAX)], more: newest.length > SORTED_MAX };
+  const newest = read(true, count + 1).filter((one) => !known.has(nameOf(one)));
+  return { due: [...oldest, ...newest.slice(0, count)], more: newest.length > count };
 }
 
 function nameOf({ runId, seq }: PlacedKey): string {

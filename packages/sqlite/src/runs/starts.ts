@@ -95,7 +95,7 @@ interface Shared extends Pick<StartRunsParams, "replaceError"> {
 function startRun(call: Call, start: StartRun, shared: Shared): StartOutcome | RefusedStart {
   const { run, parent } = start;
   const { backlogs } = shared;
-  const otherKey = backlogs ? backlogs.newestKey(call, run.namespace, run.id) : newestKey(call, run.namespace, run.id);
+  const otherKey = backlogs ? backlogs.newestKey(call, run) : newestKey(call, run.namespace, run.id);
   // If an earlier copy of this start created a run, that run has the id: if no run has the id, there is nothing to look for.
   const mine = otherKey === null && !parent ? null : keyOf(call, run);
   if (mine !== null) return found(call, "created", mine, start, shared);
@@ -129,7 +129,9 @@ function create(
   const { run, parent } = start;
   const version = shared.versions.of(start);
   const holding = start.hold ? shared.holding : null;
-  const inserted = insertRun(call, run, version, previous, { holding, ties: parent ? TIES.lineage : null });
+  const limited = holding && shared.backlogs?.isLimited(call, run);
+  const options = { holding, ties: parent ? TIES.lineage : null, ...(limited == null ? {} : { limited }) };
+  const inserted = insertRun(call, run, version, previous, options);
   // The run id belongs to a run with another id, or even in another namespace.
   const runKey = inserted?.runKey ?? keyOf(call, run);
   if (runKey === null) throw takenRunId(run.runId);
@@ -179,6 +181,8 @@ function decisions(
 interface InsertOptions {
   /** Claimed in the same step, if it is due at once. */
   readonly holding?: Holding | null;
+  /** Whether its queue has limits, if that is known. */
+  readonly limited?: boolean;
   /** The run that continues as this one. */
   readonly from?: StateRow;
   /** What the new run has to do with others; a continuation has inherited that. */
@@ -210,7 +214,9 @@ export function insertRun(
   const deadlineAt = deadlineFrom(createdAt, run.timeoutMs);
   const dueAt = Math.ceil(firstDueTime(run, deadlineAt, now));
   const mayHold =
-    options.holding?.namespace === run.namespace && isDue(dueAt, now) && !isLimited(call, options.holding, laneId);
+    options.holding?.namespace === run.namespace &&
+    isDue(dueAt, now) &&
+    !(options.limited ?? isLimited(call, options.holding, laneId));
   const holding = (mayHold && options.holding) || null;
   const ties = from ? inheritedTies(from) : (options.ties ?? null);
   const runKey = sql.insertIfNew(
@@ -243,7 +249,7 @@ export function insertRun(
   return { runKey, createdAt, deadlineAt, dueAt, holding };
 }
 
-/** Runs of a queue with limits are held when they get a place. If there are no limits at all, this costs nothing. */
+/** Runs of a queue with limits are held when they get a place. If no queue has any, this costs nothing. */
 function isLimited({ sql }: Call, { someLimits }: Holding, laneId: number): boolean {
   return someLimits && sql.columns(LIMITED_LANE, laneId)?.[0] !== null;
 }

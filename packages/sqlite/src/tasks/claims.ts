@@ -1,8 +1,8 @@
-import { type ClaimTasksParams, type ClaimTasksResult, limitedFirst, type Task } from "holdfast/adapter";
+import { type ClaimTasksParams, type ClaimTasksResult, earlier, limitedFirst, type Task } from "holdfast/adapter";
 import type { Call } from "../database/call.ts";
 import type { TaskLane } from "../database/catalog.ts";
 import { newUuidBytes } from "../database/uuid.ts";
-import { byPriority, earlier } from "../runs/claims.ts";
+import { byPriority } from "../runs/claims.ts";
 import { byLimits } from "../runs/limited-claims.ts";
 import { liveWorkerKey } from "../workers.ts";
 import { takeLimited } from "./limited-claims.ts";

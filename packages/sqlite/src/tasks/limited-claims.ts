@@ -1,8 +1,8 @@
 /** Claims of tasks in queues with limits: what is due goes into line, and the heads of the lines get places. */
-import { SORTED_MAX } from "holdfast/adapter";
+import { sortedAtEachEnd } from "holdfast/adapter";
 import type { Call } from "../database/call.ts";
 import type { TaskLane } from "../database/catalog.ts";
-import { admitFrom } from "../queues/admission.ts";
+import { admitFrom, placesOf } from "../queues/admission.ts";
 import { limitedById, lineUp, type PlacedKey } from "../queues/place-state.ts";
 import { endsOf } from "../runs/limited-claims.ts";
 import { IN_LINE } from "./task-state.ts";
@@ -12,8 +12,8 @@ const DUE = `
   select t.run_id as runId, r.run_key as runKey, t.seq, t.available_at as at, coalesce(t.key, k.key) as key from holdfast_tasks t
   join holdfast_runs r on r.run_id = t.run_id left join holdfast_run_keys k on k.run_key = r.run_key
   where t.lane_id = ? and t.suspect = 0 and t.available_at <= ?`;
-const OLDEST = `${DUE} order by t.available_at limit ${SORTED_MAX}`;
-const NEWEST = `${DUE} order by t.available_at desc limit ${SORTED_MAX + 1}`;
+const OLDEST = `${DUE} order by t.available_at limit ?`;
+const NEWEST = `${DUE} order by t.available_at desc limit ?`;
 const WAIT = `update holdfast_tasks set available_at = null, place = ${IN_LINE} where run_id = ? and seq = ?`;
 const STILL_WAITS = `
   select 1 from holdfast_tasks where run_id = ? and seq = ? and held_by is null and available_at is null and place = ${IN_LINE}`;
@@ -27,17 +27,18 @@ interface Due extends PlacedKey {
 /** `lanes`: those of the queue that the claim serves. */
 export function takeLimited(call: Call, limitedId: number, lanes: readonly TaskLane[], limit: number) {
   const { sql, now } = call;
-  let moreDue = false;
+  const limited = limitedById(call, limitedId);
+  const count = sortedAtEachEnd(limited.limits, placesOf(limited), now);
+  let left = false;
   for (const { laneId } of lanes) {
-    const { due, more } = endsOf((newest) => sql.all<Due>(newest ? NEWEST : OLDEST, laneId, now));
-    moreDue ||= more;
+    const { due, more } = endsOf(count, (newest, most) => sql.all<Due>(newest ? NEWEST : OLDEST, laneId, now, most));
+    left ||= more;
     for (const task of due) {
       lineUp(call, limitedId, { ...task, laneId });
       sql.execute(WAIT, task.runId, task.seq);
     }
   }
   const waits = ({ runId, seq }: PlacedKey): boolean => sql.columns(STILL_WAITS, runId, seq) !== undefined;
-  const { admitted, nextAt } = admitFrom(call, limitedById(call, limitedId), limit, { lanes, waits });
-  // The rest is sorted in at once.
-  return { taken: admitted, moreDue, nextAt: moreDue ? now : nextAt };
+  const { admitted, nextAt } = admitFrom(call, limited, limit, { lanes, waits }, left);
+  return { taken: admitted, moreDue: left && nextAt === now, nextAt };
 }

@@ -3,11 +3,12 @@
  * environment. It loads the code, and begins when it is told to. If `dev` is gone, it drains and ends.
  */
 import process from "node:process";
+import type { WorkerOptions } from "holdfast";
 import { loadCodec } from "../../io/codec-file.ts";
 import { processIo } from "../../io/process-io.ts";
 import { Output } from "../../output/output.ts";
 import { workerLogger } from "../../output/worker-logger.ts";
-import { DEV_URL, type FromChild, type ToChild } from "./dev-messages.ts";
+import { DEV_DRAIN, DEV_URL, type FromChild, type ToChild } from "./dev-messages.ts";
 import { codeText, type ExportedCode, loadCode } from "./exported-code.ts";
 
 const [namespace = "", ...files] = process.argv.slice(2);
@@ -39,7 +40,14 @@ const logger = workerLogger(io, new Output(io, false), { own: true });
 const codecFile = io.env["HOLDFAST_CODEC"];
 const codec = codecFile ? { codec: await loadCodec(io, codecFile) } : {};
 const hf = await core.connect(url, { namespace, logger, ...codec });
-const worker = hf.worker({ workflows: code.workflows, tasks: code.tasks, name: "dev" });
+const drainTimeout = io.env[DEV_DRAIN];
+const options = {
+  workflows: code.workflows,
+  tasks: code.tasks,
+  name: "dev",
+  ...(drainTimeout ? { drainTimeout } : {}),
+};
+const worker = hf.worker(options as WorkerOptions);
 await worker.start();
 drain = () => {
   if (draining) return;
@@ -57,7 +65,7 @@ tell({ event: "working" });
 async function load(): Promise<ExportedCode | undefined> {
   try {
     const loaded = await loadCode(io, files, (file) => imported.push(file));
-    const workflows = loaded.workflows.map(({ name }) => name);
+    const workflows = [...new Set(loaded.workflows.map(({ name }) => name))];
     tell({ event: "loaded", what: codeText(loaded), workflows, files: imported });
     return loaded;
   } catch (error) {

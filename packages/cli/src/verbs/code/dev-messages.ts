@@ -2,6 +2,8 @@
 
 /** The variable in the environment of the worker's process that names the store. */
 export const DEV_URL = "HOLDFAST_DEV_URL";
+/** … and how long its steps have when it drains, if that is not the default. */
+export const DEV_DRAIN = "HOLDFAST_DEV_DRAIN";
 
 /** From the worker's process: its code is loaded (it has not begun), it cannot be loaded, it works. */
 export type FromChild =

@@ -7,7 +7,7 @@ import { type FSWatcher, watch } from "node:fs";
 import path from "node:path";
 import type { Call } from "../../command/call.ts";
 import { harmless } from "../../output/width.ts";
-import { DEV_URL, type FromChild, type ToChild } from "./dev-messages.ts";
+import { DEV_DRAIN, DEV_URL, type FromChild, type ToChild } from "./dev-messages.ts";
 import { programOf } from "./own-programs.ts";
 
 /** Editors write a file in several steps. */
@@ -17,6 +17,8 @@ export interface DevOptions {
   readonly url: string;
   readonly namespace: string;
   readonly files: readonly string[];
+  /** How long running steps have when their process is drained; undefined: as long as in any worker. */
+  readonly drainTimeout: string | undefined;
 }
 
 interface Loaded {
@@ -127,7 +129,7 @@ export class DevWorker {
 
   #spawn(): ChildProcess {
     const { io } = this.#call;
-    const { url, namespace, files } = this.#options;
+    const { url, namespace, files, drainTimeout } = this.#options;
     const codec = this.#call.codecFile;
     const child = spawn(io.self.program, [...io.self.nodeArgs, programOf("dev-child"), namespace, ...files], {
       cwd: io.cwd,
@@ -135,6 +137,7 @@ export class DevWorker {
         ...io.env,
         // Not an argument: everybody on the machine can read those, and it may have a password.
         [DEV_URL]: url,
+        ...(drainTimeout === undefined ? {} : { [DEV_DRAIN]: drainTimeout }),
         ...(codec === undefined ? {} : { HOLDFAST_CODEC: codec }),
         ...(io.stderr.isTTY === true && !io.env["NO_COLOR"] ? { FORCE_COLOR: "1" } : {}),
       },

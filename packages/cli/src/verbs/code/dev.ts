@@ -12,6 +12,7 @@ import { DevWorker } from "./dev-worker.ts";
 import { programOf } from "./own-programs.ts";
 import { type DevPostgres, startDevPostgres } from "./postgres/dev-postgres.ts";
 import { INSTALL_SERVER, openServer, type RunningServer, serverMissing } from "./server-package.ts";
+import { drainNote } from "./worker.ts";
 
 export const dev: Action = async (call) => {
   const began = call.io.now();
@@ -57,7 +58,9 @@ async function develop(call: Call, { url, postgres, files, demo, began }: Develo
   const namespace = call.text("namespace") ?? "default";
   // The tables are there before the worker's process and the server need them.
   const opening = call.openAt({ url, namespace, token: undefined, from: "flag" }, { create: "always" });
-  const worker = files.length === 0 ? undefined : new DevWorker(call, { url, namespace, files });
+  // Some steps of the demo take an hour, for which nobody who presses Ctrl-C wants to wait.
+  const drainTimeout = demo ? "1s" : undefined;
+  const worker = files.length === 0 ? undefined : new DevWorker(call, { url, namespace, files, drainTimeout });
   const { interrupted } = call.io;
   const stopping = new Promise<undefined>((resolve) => {
     if (interrupted.aborted) resolve(undefined);
@@ -74,7 +77,7 @@ async function develop(call: Call, { url, postgres, files, demo, began }: Develo
       show(call, { url, urlFile: postgres?.urlFile, server, what, tookMs: call.io.now() - began });
     }
     await stopping;
-    call.out.note(call.out.errorPaint.dim("\nDraining …"));
+    call.out.note(call.out.errorPaint.dim(`\n${worker === undefined ? "Draining …" : drainNote(drainTimeout)}`));
   } finally {
     await worker?.stop();
     await server?.close();

@@ -67,14 +67,22 @@ function failure(
   return new CommandError(message, { code, exitCode, data, cause });
 }
 
-/** What there is, in a few words. */
+/** What there is, in a few words. Of a workflow with several versions, each is named. */
 export function codeText({ workflows, tasks }: ExportedCode): string {
-  const names = (all: readonly { readonly name: string }[], one: string): string[] =>
-    all.length === 0
-      ? []
-      : [`${all.length} ${one}${all.length === 1 ? "" : "s"} (${all.map(({ name }) => name).join(", ")})`];
+  const named = workflows as readonly { readonly name: string; readonly version: string }[];
+  const isOne = (name: string): boolean => named.filter((other) => other.name === name).length === 1;
   return [
-    ...names(workflows as readonly { name: string }[], "workflow"),
-    ...names(tasks as readonly { name: string }[], "task"),
+    ...counted(
+      named.map(({ name, version }) => (isOne(name) ? name : `${name}@${version}`)),
+      "workflow",
+    ),
+    ...counted(
+      (tasks as readonly { readonly name: string }[]).map(({ name }) => name),
+      "task",
+    ),
   ].join(" and ");
+}
+
+function counted(names: readonly string[], what: string): string[] {
+  return names.length === 0 ? [] : [`${names.length} ${what}${names.length === 1 ? "" : "s"} (${names.join(", ")})`];
 }

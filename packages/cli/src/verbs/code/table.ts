@@ -24,6 +24,11 @@ const WORKER: readonly VerbOption[] = [
   },
   { name: "name", value: "name", about: "the name of the worker" },
   { name: "lease", value: "duration", about: "how long its runs stay with it when it falls silent" },
+  {
+    name: "drain-timeout",
+    value: "duration",
+    about: "how long running steps have when it is told to stop; the default is 30s",
+  },
 ];
 const ADDRESS: readonly VerbOption[] = [
   { name: "host", value: "address", about: "the address to listen on; the default is 127.0.0.1" },
@@ -92,6 +97,7 @@ export const CODE_VERBS: readonly Verb[] = [
     examples: [
       "holdfast worker order.ts --url postgres://localhost/app",
       "holdfast worker dist/workflows.js dist/tasks.js --concurrency 200 --label smtp",
+      "holdfast worker dist/reports.js --drain-timeout 10m",
     ],
     load: async () => (await import("./worker.ts")).worker,
   },

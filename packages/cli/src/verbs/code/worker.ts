@@ -24,12 +24,17 @@ export const worker: Action = async (call) => {
   );
   out.note(out.errorPaint.dim("Ctrl-C drains and stops."));
   await untilStopped(call, hf, made);
-  out.note(out.errorPaint.dim("Draining …"));
+  out.note(out.errorPaint.dim(drainNote(call.text("drain-timeout"))));
   await made.drain();
   out.record({ event: "stopped", workerId });
   out.line(`${out.paint.green("✓")} Stopped; its runs are free for other workers`);
   return EXIT.done;
 };
+
+/** Nobody should have to guess how long it takes, and how not to wait. */
+export function drainNote(timeout = "30s"): string {
+  return `Draining: running steps have ${timeout}. A second signal stops at once.`;
+}
 
 function workerOptions(call: Call): object {
   const [queues, labels] = [call.texts("queue"), call.texts("label")];
@@ -44,6 +49,7 @@ function workerOptions(call: Call): object {
     taskConcurrency: call.number("task-concurrency"),
     name: call.text("name"),
     lease: call.text("lease"),
+    drainTimeout: call.text("drain-timeout"),
   });
 }
 

@@ -9,13 +9,15 @@ import type { Action } from "../../command/verb.ts";
 import { EXIT } from "../../io/exit-code.ts";
 import { CommandError, UsageError } from "../../io/failure.ts";
 import { sqliteFile } from "../../io/target.ts";
-import { runs, showCodes } from "../workflow/act.ts";
+import { countCodes, runs, showCounts } from "../workflow/act.ts";
 
 /** What the calls answer: how many runs, and how many were left out. */
 interface Transferred {
   readonly runs: number;
   readonly skipped: readonly unknown[];
   readonly skippedCount: number;
+  /** An earlier version of the core does not count them. */
+  readonly skippedCodes?: Readonly<Record<string, number>>;
 }
 
 interface Transfers {
@@ -95,8 +97,9 @@ async function ableTo<K extends keyof Transfers>(call: Call, hf: Client, name: K
   );
 }
 
-function report(call: Call, what: string, { runs: count, skipped, skippedCount }: Transferred): void {
+function report(call: Call, what: string, { runs: count, ...rest }: Transferred): void {
+  const { skipped, skippedCount, skippedCodes } = rest;
   const left = skippedCount === 0 ? "" : `, ${skippedCount.toLocaleString("en-US")} skipped`;
-  call.out.done(`${what} ${runs(count)}${left}`, { runs: count, skipped, skippedCount });
-  showCodes(call, skipped as readonly { readonly code: string }[]);
+  call.out.done(`${what} ${runs(count)}${left}`, { runs: count, ...rest });
+  showCounts(call, skippedCodes ?? countCodes(skipped as readonly { readonly code: string }[]));
 }

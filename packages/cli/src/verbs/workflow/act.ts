@@ -175,14 +175,18 @@ function showBatch(call: Call, action: string, result: BatchResult): void {
     skipped,
     skippedCount,
   });
-  showCodes(call, skipped);
+  showCounts(call, countCodes(skipped));
+}
+
+export function countCodes(skipped: readonly { readonly code: string }[]): Readonly<Record<string, number>> {
+  const codes: Record<string, number> = {};
+  for (const { code } of skipped) codes[code] = (codes[code] ?? 0) + 1;
+  return codes;
 }
 
 /** Why some were left out, and how often. */
-export function showCodes(call: Call, skipped: readonly { readonly code: string }[]): void {
-  const codes = new Map<string, number>();
-  for (const { code } of skipped) codes.set(code, (codes.get(code) ?? 0) + 1);
-  for (const [code, count] of codes) call.out.note(call.out.errorPaint.dim(`  ${code}: ${count}`));
+export function showCounts(call: Call, codes: Readonly<Record<string, number>>): void {
+  for (const [code, count] of Object.entries(codes)) call.out.note(call.out.errorPaint.dim(`  ${code}: ${count}`));
 }
 
 export function runs(count: number): string {

@@ -31,7 +31,9 @@ export function setQueueCall(world: World, dice: Dice): Call {
 function someLimits(dice: Dice): QueueLimits {
   const places = () => (dice.chance(0.6) ? { concurrency: dice.of(0, 1, 1, 2, 3) } : {});
   const rate = () =>
-    dice.chance(0.25) ? { rate: { limit: dice.of(1, 2, 3), perMs: dice.of(100, 1_000), burst: dice.of(1, 2) } } : {};
+    dice.chance(0.25)
+      ? { rate: { limit: dice.of(1, 2, 3, 20), perMs: dice.of(100, 1_000), burst: dice.of(1, 2) } }
+      : {};
   return {
     ...places(),
     ...rate(),

@@ -1,4 +1,12 @@
-import { type DuePosition, OVERLAP_POLICIES, type PutSchedule, type Schedule, type StartRun } from "holdfast/adapter";
+import {
+  type DuePosition,
+  type ErrorRecord,
+  type OpenRun,
+  OVERLAP_POLICIES,
+  type PutSchedule,
+  type Schedule,
+  type StartRun,
+} from "holdfast/adapter";
 import { aStart } from "../../fixture.ts";
 import { bytes, LEASE_MS } from "../../sample-data.ts";
 import { DEFINITION } from "../../sample-schedules.ts";
@@ -40,8 +48,18 @@ function put(world: World, dice: Dice, namespace: string, id: string): PutSchedu
     },
     decided: dice.chance(0.5) ? [{ at: world.now, what: dice.of("fired", "skipped") }] : [],
     ...(known && dice.chance(0.4) ? { assumes: { open: assumed(known, dice) } } : {}),
+    ...(known?.open && dice.chance(0.3)
+      ? { terminates: { runId: terminated(known.open, world, dice), error: ERROR } }
+      : {}),
     starts,
   };
+}
+
+const ERROR: ErrorRecord = { name: "HoldfastError", message: "make way", kind: "Unknown" };
+
+/** Mostly the open run of the schedule. */
+function terminated({ runId }: OpenRun, world: World, dice: Dice): string {
+  return dice.chance(0.9) ? runId : world.strangeId();
 }
 
 function assumed({ open }: Schedule, dice: Dice): boolean {

@@ -1,4 +1,4 @@
-import { type Run, SORTED_MAX } from "holdfast/adapter";
+import { type Run, SORTED_MAX, SORTED_MIN } from "holdfast/adapter";
 import { expect } from "vitest";
 import type { Fixture } from "../../fixture.ts";
 import { Holder } from "../../holder.ts";
@@ -152,6 +152,35 @@ export const lines: Suite = {
       expect(await claim()).toEqual({ taken: [runs[2]], nextDueAt: at + 1_200 });
     },
 
+    "what comes while something waits and a claim is late is not lost, but what comes in a pause is": async (t) => {
+      await t.queues.set({ rate: { limit: 1, perMs: 10, burst: 1 } });
+      const worker = await t.worker({ leaseMs: 100_000_000 });
+      const runs = await t.queues.start(15);
+      expect(await t.queues.claimed(worker)).toEqual(runs.slice(0, 1));
+      await t.advance(37);
+      expect(await t.queues.claimed(worker)).toEqual(runs.slice(1, 4));
+      // Most of the next one had come by then.
+      await t.advance(3);
+      expect(await t.queues.claimed(worker)).toEqual(runs.slice(4, 5));
+      // No more than what comes in 50 ms is kept.
+      await t.advance(1_000);
+      expect(await t.queues.claimed(worker)).toEqual(runs.slice(5, 10));
+      await t.advance(50);
+      expect(await t.queues.claimed(worker)).toEqual(runs.slice(10));
+      await t.advance(1_000);
+      const later = await t.queues.start(5);
+      expect(await t.queues.claimed(worker)).toEqual(later.slice(0, 1));
+    },
+
+    "a late claim costs the rate of a key nothing either": async (t) => {
+      await t.queues.set({ perKey: { rate: { limit: 1, perMs: 10, burst: 1 } } });
+      const worker = await t.worker({ leaseMs: 100_000_000 });
+      const runs = await t.queues.start(5, { key: "a" });
+      expect(await t.queues.claimed(worker)).toEqual(runs.slice(0, 1));
+      await t.advance(40);
+      expect(await t.queues.claimed(worker)).toEqual(runs.slice(1));
+    },
+
     "a rate per key is counted for each key, and remembered when nothing of it is left": async (t) => {
       await t.queues.set({ perKey: { rate: { limit: 1, perMs: 1_000, burst: 1 } } });
       const [a1, a2] = await t.queues.start(2, { key: "a" });
@@ -173,13 +202,27 @@ export const lines: Suite = {
       await t.advance(1);
       const [b] = await t.queues.start(1, { key: "b" });
       const worker = await t.worker();
-      const at = t.now;
       const first = await t.claim(worker);
-      // There is more to be sorted in, and nobody gives a hint of that.
-      expect(first).toMatchObject({ moreDue: true, nextDueAt: at });
       await t.queues.end(new Holder(t.store, worker, first.runs[0] as Run));
       expect(await t.queues.claimed(worker)).toEqual([b]);
     },
+
+    "a claim that leaves something to be sorted in asks again at once, or in a moment if nothing can begin anyway":
+      async (t) => {
+        await t.queues.set({ concurrency: 2 });
+        await t.startMany(Array.from({ length: 5 * SORTED_MIN }, () => t.newRun({ key: "a" })));
+        const worker = await t.worker();
+        const ask = async (limit: number) => {
+          const at = t.now;
+          const { runs, moreDue, nextDueAt } = await t.claim(worker, { limit });
+          return { runs: runs.length, moreDue, inMs: (nextDueAt as number) - at };
+        };
+        // Nobody gives a hint of that.
+        expect(await ask(1)).toEqual({ runs: 1, moreDue: true, inMs: 0 });
+        expect(await ask(10)).toEqual({ runs: 1, moreDue: false, inMs: 20 });
+        expect((await t.claim(worker)).nextDueAt).toBeNull();
+        expect((await t.queues.read()).runs).toMatchObject({ waiting: 5 * SORTED_MIN - 2, running: 2 });
+      },
 
     "runs that were started together begin in the order of their starts, whatever their run ids": async (t) => {
       await t.queues.set({ concurrency: 1 });
@@ -203,7 +246,7 @@ export const lines: Suite = {
       await t.startMany(runs);
       await t.advance(1);
       const rounds = await sortAll(t, worker);
-      expect(rounds).toBeLessThanOrEqual(Math.ceil(2_500 / (2 * SORTED_MAX)) + 1);
+      expect(rounds).toBeLessThanOrEqual(Math.ceil(2_500 / (2 * SORTED_MIN)) + 1);
       expect((await t.queues.read()).runs).toMatchObject({ waiting: 2_499, running: 1 });
     },
   },
@@ -211,5 +254,5 @@ export const lines: Suite = {
 
 /** Claims until nothing is due; how often. */
 async function sortAll(t: Fixture, worker: string): Promise<number> {
-  for (let rounds = 1; ; rounds++) if (!(await t.claim(worker)).moreDue) return rounds;
+  for (let rounds = 1; ; rounds++) if ((await t.claim(worker)).nextDueAt === null) return rounds;
 }

@@ -1,12 +1,21 @@
-import { DECISIONS_MAX, type Schedule, type ScheduleDecision } from "holdfast/adapter";
+import { DECISIONS_MAX, type Hint, type PutSchedule, type Schedule, type ScheduleDecision } from "holdfast/adapter";
 import { expect } from "vitest";
-import { expectHints } from "../../expected-hints.ts";
+import { due, ended, expectHints } from "../../expected-hints.ts";
+import type { Fixture } from "../../fixture.ts";
 import { bytes, end, errorRecord, park } from "../../sample-data.ts";
 import { aPut, aSchedule, DEFINITION, put, readSchedule, STATE, scheduledStart } from "../../sample-schedules.ts";
 import type { Suite } from "../../suite.ts";
 
 const FIRED: ScheduleDecision = { at: 1, what: "fired" };
 const STARTED = { openId: "s@1", lastAt: 1, nextAt: 2 };
+
+/** A put that starts the second run of a schedule, and terminates that run for it. */
+function replacing(t: Fixture, id: string, revision: string | null, runId: string, why = "make way"): PutSchedule {
+  const fresh = revision === null ? {} : { revision };
+  const state = { ...STATE, openId: `${id}@2` };
+  const starts = [scheduledStart(t, `${id}@2`)];
+  return aPut(t, { id, ...fresh, state, starts, terminates: { runId, error: errorRecord(why) } });
+}
 
 export const schedulePuts: Suite = {
   noun: "changes of schedules",
@@ -171,6 +180,68 @@ export const schedulePuts: Suite = {
       expect(await t.store.schedules.read({ schedules: [{ namespace: "default", id: "new" }] })).toEqual([null]);
       const rows = await t.store.runs.list({ namespace: "default", limit: 10 });
       expect(rows.map(({ id }) => id).sort()).toEqual(["beside@1", "s@1"]);
+    },
+
+    "a put that terminates the open run ends it, and starts the next one, in one step": async (t) => {
+      const run = await t.held({ id: "s@1" });
+      const { revision } = await aSchedule(t, { id: "s", state: { ...STATE, openId: "s@1" } });
+      const one = replacing(t, "s", revision, run.runId);
+      const { runId, workerId } = run;
+      const hints: Hint[] = [ended(runId), { type: "taken", runId, workerId }, due("default"), { type: "schedule" }];
+      await expectHints(t, hints, async () => expect(await put(t, one)).toEqual([{ outcome: "written" }]));
+      const [old, fresh] = await t.store.runs.read({
+        runs: [
+          { namespace: "default", id: "s@1" },
+          { namespace: "default", id: "s@2" },
+        ],
+      });
+      expect(old).toMatchObject({ status: "terminated", error: errorRecord("make way") });
+      expect(fresh).toMatchObject({ status: "pending" });
+      expect(await run.send(run.draft(end()))).toMatchObject({ outcome: "lost" });
+      expect(await put(t, one)).toEqual([{ outcome: "written" }]);
+      expect(await t.store.runs.count({ namespace: "default", atMost: null })).toBe(2);
+    },
+
+    "a put terminates nothing if a run has the id of its start, if another run is the open one, or if it has ended":
+      async (t) => {
+        const open = await t.start({ id: "s@1" });
+        const over = await t.held({ id: "e@1" });
+        await over.commit(end());
+        await t.start({ id: "s@2" });
+        const s = await aSchedule(t, { id: "s", state: { ...STATE, openId: "s@1" } });
+        const e = await aSchedule(t, { id: "e", state: { ...STATE, openId: "e@1" } });
+        const none = await aSchedule(t, { id: "none" });
+        const answers = await put(
+          t,
+          replacing(t, "s", s.revision, open.run.runId),
+          replacing(t, "e", e.revision, over.runId),
+          replacing(t, "none", none.revision, open.run.runId),
+          replacing(t, "fresh", null, open.run.runId),
+        );
+        const moved = { outcome: "moved" };
+        expect(answers).toEqual([{ outcome: "taken", taken: ["s@2"] }, moved, moved, moved]);
+        expect(await put(t, replacing(t, "s", s.revision, t.newId()))).toEqual([moved]);
+        expect((await readSchedule(t, "s")).open).toMatchObject({ runId: open.run.runId, status: "pending" });
+        const rows = await t.store.runs.list({ namespace: "default", limit: 10 });
+        expect(rows.map(({ id }) => id).sort()).toEqual(["e@1", "s@1", "s@2"]);
+      },
+
+    "of several puts that terminate runs each gives its own error, and says what its run owes": async (t) => {
+      const parent = await t.held({ id: "p@1" });
+      await t.talks.child(parent);
+      await t.start({ id: "q@1" });
+      const p = await aSchedule(t, { id: "p", state: { ...STATE, openId: "p@1" } });
+      const q = await aSchedule(t, { id: "q", state: { ...STATE, openId: "q@1" } });
+      const written = { outcome: "written" };
+      expect(
+        await put(
+          t,
+          replacing(t, "p", p.revision, parent.runId, "way for p"),
+          replacing(t, "q", q.revision, q.open?.runId as string, "way for q"),
+        ),
+      ).toEqual([{ ...written, owes: true }, written]);
+      const runs = await t.store.runs.read({ runs: ["p@1", "q@1"].map((id) => ({ namespace: "default", id })) });
+      expect(runs.map((run) => run?.error)).toEqual([errorRecord("way for p"), errorRecord("way for q")]);
     },
 
     "what a put leaves out stays; decisions are added, and the last hundred kept": async (t) => {

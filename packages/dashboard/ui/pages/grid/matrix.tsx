@@ -139,7 +139,12 @@ const OpRow = memo(function OpRow({ row, runs, index, focus, marked }: OpRowProp
         const key = run?.runId ?? String(column);
         if (cell === null)
           return (
-            <td key={key} {...place} className={styles.none} aria-label={`${row.op} in ${run?.id}: not asked for`} />
+            <td
+              key={key}
+              {...place}
+              className={styles.none}
+              aria-label={safeLine(`${row.op} in ${run?.id}: not asked for`)}
+            />
           );
         return <Cell key={key} cell={cell} place={place} words={wordsOf(row.op, run?.id ?? "", cell)} />;
       })}

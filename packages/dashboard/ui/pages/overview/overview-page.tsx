@@ -10,9 +10,10 @@ import { Status } from "../../components/status.tsx";
 import { type Column, Table } from "../../components/table.tsx";
 import { Age, Time } from "../../components/time.tsx";
 import { PageLink, RunLink } from "../../links.tsx";
-import { useSearchState } from "../../search-state.ts";
+import { type Search, useSearchState } from "../../search-state.ts";
 import { cappedText, countText } from "../../text/count-text.ts";
 import { safeLine } from "../../text/safe-text.ts";
+import { Labeled } from "../parts/labeled.tsx";
 import styles from "./overview.module.css";
 
 export function Page() {
@@ -92,12 +93,22 @@ function Health({ overview: { health } }: { readonly overview: Overview }) {
   );
 }
 
+/** The list behind a figure is of the same time. */
 const RATES = [
-  { id: "started", title: "Started", color: "running", search: {} },
-  { id: "ended", title: "Ended", color: "completed", search: { q: "is:closed" } },
-  { id: "failed", title: "Failed", color: "failed", search: { status: "failed" } },
-  { id: "retried", title: "Retried attempts", color: "waiting", search: { retrying: "1" } },
+  { id: "started", title: "Started", color: "running", search: (span: string) => ({ created: span }) },
+  { id: "ended", title: "Ended", color: "completed", search: (span: string) => ({ q: `is:closed ended>-${span}` }) },
+  { id: "failed", title: "Failed", color: "failed", search: (span: string) => failedIn(span) },
+  { id: "retried", title: "Retried attempts", color: "waiting", search: () => ({ retrying: "1" }) },
 ] as const;
+
+function failedIn(span: string): Search {
+  return { status: "failed,timed_out", q: `ended>-${span}` };
+}
+
+/** As filters write it: `6h`. */
+function spanOf(minutes: number): string {
+  return `${Math.max(1, Math.round(minutes / 60))}h`;
+}
 
 function Rates({ overview: { rates } }: { readonly overview: Overview }) {
   const minutes = rates.from.length;
@@ -111,11 +122,11 @@ function Rates({ overview: { rates } }: { readonly overview: Overview }) {
           <li key={id}>
             <h2>{title}</h2>
             <p>
-              <PageLink page="runs" search={search}>
+              <PageLink page="runs" search={search(spanOf(minutes))}>
                 <strong>{countText(sum)}</strong>
               </PageLink>
               <span>
-                {minutes === 0 ? "0" : rate(sum / minutes)} / min, most {countText(most)}
+                {minutes === 0 ? "0" : rate(sum / minutes)} per min, at most {countText(most)}
               </span>
             </p>
             <Sparkline
@@ -141,19 +152,27 @@ const STATES: readonly CountedState[] = [
   "failed",
 ];
 
-function States({ overview: { counts, atMost } }: { readonly overview: Overview }) {
+function States({ overview: { counts, countedOf, atMost } }: { readonly overview: Overview }) {
   return (
     <Panel title="Runs by state">
       <ul className={styles.states}>
         {STATES.map((state) => (
           <li key={state}>
             <PageLink page="runs" search={state === "retrying" ? { retrying: "1" } : { status: state }}>
+              <b className={counts[state] === 0 ? "faint" : undefined}>
+                {cappedText(counts[state], counts[state] >= atMost)}
+              </b>
               <Status value={state} />
-              <b>{cappedText(counts[state], counts[state] >= atMost)}</b>
             </PageLink>
           </li>
         ))}
       </ul>
+      {countedOf === null ? null : (
+        <p className={styles.note}>
+          More than 10,000 runs are open. Pending, running, sleeping, waiting and retrying are those of the newest{" "}
+          {countText(countedOf)}.
+        </p>
+      )}
     </Panel>
   );
 }
@@ -165,12 +184,10 @@ const FAILURES: readonly Column<Failure>[] = [
     header: "Error",
     narrow: "title",
     width: "minmax(200px,2.4fr)",
-    cell: ({ error, message, workflow }) => (
+    cell: (failure) => (
       <>
-        <PageLink page="runs" search={{ status: "failed", workflow, error }}>
-          {safeLine(error)}
-        </PageLink>
-        {message === null ? "" : <span className="soft"> {safeLine(message)}</span>}
+        <FailureLink failure={failure} />
+        {failure.message === null ? "" : <span className="soft"> {safeLine(failure.message)}</span>}
       </>
     ),
   },
@@ -188,8 +205,24 @@ const FAILURES: readonly Column<Failure>[] = [
     cell: ({ example }) => <RunLink id={example.id} runId={example.runId} />,
   },
   { id: "last", header: "Last", width: "100px", cell: ({ lastAt }) => <Age at={lastAt} /> },
-  { id: "count", header: "Runs", width: "70px", align: "right", cell: ({ count }) => countText(count) },
+  {
+    id: "count",
+    header: "Runs",
+    width: "70px",
+    align: "right",
+    cell: ({ count }) => <Labeled name={count === 1 ? "run" : "runs"}>{countText(count)}</Labeled>,
+  },
 ];
+
+function FailureLink({ failure: { status, workflow, error, filter } }: { readonly failure: Failure }) {
+  const [{ minutes = "60" }] = useSearchState();
+  const search = { status, workflow, q: `ended>-${spanOf(Number(minutes))}` };
+  return (
+    <PageLink page="runs" search={filter === null ? search : { ...search, error: filter }}>
+      {safeLine(error)}
+    </PageLink>
+  );
+}
 
 function Failures({ overview: { failures, failuresSeen, failuresCapped } }: { readonly overview: Overview }) {
   return (
@@ -197,12 +230,7 @@ function Failures({ overview: { failures, failuresSeen, failuresCapped } }: { re
       {failures.length === 0 ? (
         <Empty title="No run failed in this time" />
       ) : (
-        <Table
-          label="Failures"
-          columns={FAILURES}
-          rows={failures}
-          rowKey={({ workflow, op, error }) => `${workflow} ${op} ${error}`}
-        />
+        <Table label="Failures" columns={FAILURES} rows={failures} rowKey={({ example }) => example.runId} />
       )}
       {failuresCapped ? <p className={styles.note}>Of the newest {countText(failuresSeen)} runs that failed.</p> : null}
     </Panel>
@@ -220,15 +248,28 @@ const QUEUES: readonly Column<QueueBacklog>[] = [
       </PageLink>
     ),
   },
-  { id: "waiting", header: "Waiting", width: "90px", align: "right", cell: ({ waiting }) => countText(waiting) },
+  {
+    id: "waiting",
+    header: "Waiting",
+    width: "90px",
+    align: "right",
+    cell: ({ waiting }) => <Labeled name="waiting">{countText(waiting)}</Labeled>,
+  },
   {
     id: "oldest",
     header: "Oldest due",
     width: "130px",
     align: "right",
-    cell: ({ oldestDueAt }) => (oldestDueAt === null ? "–" : <Age at={oldestDueAt} />),
+    cell: ({ oldestDueAt }) =>
+      oldestDueAt === null ? (
+        "–"
+      ) : (
+        <Labeled name="the oldest due">
+          <Age at={oldestDueAt} />
+        </Labeled>
+      ),
   },
-  { id: "health", header: "Health", width: "90px", cell: ({ health }) => health },
+  { id: "health", header: "Health", width: "90px", align: "right", cell: ({ health }) => health },
 ];
 
 function Queues({ overview: { queues } }: { readonly overview: Overview }) {
@@ -243,6 +284,8 @@ function Queues({ overview: { queues } }: { readonly overview: Overview }) {
   );
 }
 
+const WORKER_SHAPES = { healthy: "completed", degraded: "waiting", unhealthy: "failed" } as const;
+
 function Workers({ overview: { workers } }: { readonly overview: Overview }) {
   const all = workers.healthy + workers.degraded + workers.unhealthy;
   return (
@@ -250,9 +293,9 @@ function Workers({ overview: { workers } }: { readonly overview: Overview }) {
       <ul className={styles.states}>
         {(["healthy", "degraded", "unhealthy"] as const).map((health) => (
           <li key={health}>
-            <PageLink page="workers" search={{ health }}>
-              {health}
-              <b>{countText(workers[health])}</b>
+            <PageLink page="workers">
+              <b className={workers[health] === 0 ? "faint" : undefined}>{countText(workers[health])}</b>
+              <Status value={WORKER_SHAPES[health]} word={health} />
             </PageLink>
           </li>
         ))}
@@ -299,10 +342,14 @@ const BUSY: readonly Column<Busy>[] = [
       </PageLink>
     ),
   },
-  { id: "started", header: "Started", align: "right", cell: ({ started }) => countText(started) },
-  { id: "ended", header: "Ended", align: "right", cell: ({ ended }) => countText(ended) },
-  { id: "failed", header: "Failed", align: "right", cell: ({ failed }) => countText(failed) },
-  { id: "retried", header: "Retried", align: "right", cell: ({ retried }) => countText(retried) },
+  ...(["started", "ended", "failed", "retried"] as const).map(
+    (name): Column<Busy> => ({
+      id: name,
+      header: `${name.slice(0, 1).toUpperCase()}${name.slice(1)}`,
+      align: "right",
+      cell: (busy) => <Labeled name={name}>{countText(busy[name])}</Labeled>,
+    }),
+  ),
 ];
 
 function BusyWorkflows({ overview: { workflows } }: { readonly overview: Overview }) {

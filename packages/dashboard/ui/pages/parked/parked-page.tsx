@@ -11,6 +11,7 @@ import { Page as Frame, Panel } from "../../components/page.tsx";
 import { Status } from "../../components/status.tsx";
 import { type Column, Table, TableFoot } from "../../components/table.tsx";
 import { Age } from "../../components/time.tsx";
+import { WhyText } from "../../components/why-text.tsx";
 import { PageLink, RunLink } from "../../links.tsx";
 import { useSearchState } from "../../search-state.ts";
 import { countOf, countText } from "../../text/count-text.ts";
@@ -139,7 +140,7 @@ function columnsOf({ cause, remedy, shown, select, resume }: ColumnParams): Colu
       header: "Why",
       width: "minmax(140px,1.4fr)",
       narrow: "detail",
-      cell: ({ why }) => <span className="soft">{safeLine(why.text)}</span>,
+      cell: (run) => <WhyText row={run} />,
     },
     { id: "since", header: "Since", width: "104px", align: "right", cell: ({ updatedAt }) => <Age at={updatedAt} /> },
   ];

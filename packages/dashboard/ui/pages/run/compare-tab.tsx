@@ -9,6 +9,7 @@ import { Panel } from "../../components/page.tsx";
 import { Status, stateOf } from "../../components/status.tsx";
 import { type Column, Table } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
+import { WhyText } from "../../components/why-text.tsx";
 import { PageLink, pagePath } from "../../links.tsx";
 import { safeLine } from "../../text/safe-text.ts";
 import styles from "./run.module.css";
@@ -45,7 +46,7 @@ function CompareWithId({ run }: { readonly run: RunDetail }) {
       void navigate({ to: pagePath(namespace, "compare"), search: { a: run.runId, b: id.trim() } as never });
   };
   return (
-    <form onSubmit={submit}>
+    <form className={styles.beside} onSubmit={submit}>
       <TextField label="Id of a run" value={id} onChange={setId} />
       <Button type="submit" disabled={id.trim() === ""}>
         Compare
@@ -69,7 +70,13 @@ function columnsOf(run: RunDetail): readonly Column<RunRow>[] {
       ),
     },
     { id: "version", header: "Version", width: "90px", cell: ({ version }) => safeLine(version) },
-    { id: "why", header: "Why", narrow: "detail", width: "minmax(120px,2fr)", cell: ({ why }) => safeLine(why.text) },
+    {
+      id: "why",
+      header: "Why",
+      narrow: "detail",
+      width: "minmax(120px,2fr)",
+      cell: (other) => <WhyText row={other} />,
+    },
     { id: "created", header: "Created", width: "132px", cell: ({ createdAt }) => <Time at={createdAt} /> },
   ];
 }

@@ -39,7 +39,7 @@ export function CompensationTab({ run }: { readonly run: RunDetail }) {
       {({ done, remaining, outcome }) => (
         <>
           {done.length === 0 ? null : (
-            <Panel title={outcome === null ? "Done" : `Done: ${outcome}`}>
+            <Panel title={outcome === "compensation_failed" ? "Done, but not everything was undone" : "Done"}>
               <Table label="Done" columns={columnsOf(run)} rows={done} rowKey={({ op }) => op} />
             </Panel>
           )}

@@ -22,6 +22,8 @@ interface EventLineProps {
   readonly top: number;
 }
 
+export const EVENT_HEIGHT = 29;
+
 export function EventLine({ seq, event, top }: EventLineProps) {
   const [search, change] = useSearchState();
   const current = search.event === String(seq);
@@ -33,13 +35,21 @@ export function EventLine({ seq, event, top }: EventLineProps) {
       aria-current={current ? "true" : undefined}
       onClick={() => change({ event: current ? undefined : String(seq) }, { replace: true })}
     >
+      <EventCells seq={seq} event={event} />
+    </button>
+  );
+}
+
+export function EventCells({ seq, event }: Pick<EventLineProps, "seq" | "event">) {
+  return (
+    <>
       <span className={styles.seq}>{seq}</span>
       <span className={styles.at}>{event === undefined ? "" : <Time at={event.at} form="preciseClock" />}</span>
       {event === undefined ? <span /> : <StatusGlyph value={glyphOf(event)} hidden />}
       <span>{event?.type ?? ""}</span>
       <span>{event === undefined ? "" : <EventText event={event} />}</span>
       <span className={styles.took}>{event?.ms === undefined ? "" : durationText(event.ms)}</span>
-    </button>
+    </>
   );
 }
 

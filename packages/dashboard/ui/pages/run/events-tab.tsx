@@ -4,18 +4,18 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useRef, useState } from "react";
 import type { EventRow, EventsWindow, RunDetail } from "../../../src/api/api-messages.ts";
 import { readApi, within } from "../../api/api-client.ts";
+import { runTopic } from "../../api/live.ts";
 import { useNamespace, useRead } from "../../api/reads.ts";
-import { Answer, Empty } from "../../components/answers.tsx";
+import { Answer, Empty, Failure } from "../../components/answers.tsx";
 import { Button, Segments } from "../../components/button.tsx";
 import { Bar, Panel } from "../../components/page.tsx";
 import { useSearchState } from "../../search-state.ts";
 import { countText } from "../../text/count-text.ts";
-import { EventInspector, EventLine } from "./event-line.tsx";
+import { EVENT_HEIGHT, EventInspector, EventLine } from "./event-line.tsx";
 import styles from "./run.module.css";
 import timeline from "./timeline.module.css";
 
 export const WINDOW = 200;
-const LINE_HEIGHT = 29;
 
 export function EventsTab({ run }: { readonly run: RunDetail }) {
   const [search, change] = useSearchState();
@@ -92,7 +92,7 @@ function AllEvents({ run }: { readonly run: RunDetail }) {
   const virtual = useVirtualizer({
     count: total,
     getScrollElement: () => scroller.current,
-    estimateSize: () => LINE_HEIGHT,
+    estimateSize: () => EVENT_HEIGHT,
     overscan: 8,
   });
   const items = virtual.getVirtualItems();
@@ -113,16 +113,23 @@ function AllEvents({ run }: { readonly run: RunDetail }) {
       };
     }),
   });
+  const failed = reads.find(({ error, data }) => error !== null && data === undefined);
+  const again = () => {
+    for (const read of reads) if (read.error !== null) void read.refetch();
+  };
   const known = new Map<number, EventRow>();
   for (const { data } of reads) for (const event of data?.events ?? []) known.set(event.seq, event);
   return (
-    <section ref={scroller} className={styles.events} aria-label={`${countText(total)} events`} tabIndex={0}>
-      <div style={{ height: virtual.getTotalSize() }}>
-        {items.map(({ index, start }) => (
-          <EventLine key={seqOf(index)} seq={seqOf(index)} event={known.get(seqOf(index))} top={start} />
-        ))}
-      </div>
-    </section>
+    <>
+      {failed === undefined ? null : <Failure error={failed.error} onRetry={again} />}
+      <section ref={scroller} className={styles.events} aria-label={`${countText(total)} events`} tabIndex={0}>
+        <div style={{ height: virtual.getTotalSize() }}>
+          {items.map(({ index, start }) => (
+            <EventLine key={seqOf(index)} seq={seqOf(index)} event={known.get(seqOf(index))} top={start} />
+          ))}
+        </div>
+      </section>
+    </>
   );
 }
 
@@ -134,12 +141,11 @@ function FoundEvents({ run }: { readonly run: RunDetail }) {
     .split(",")
     .map((op) => encodeURIComponent(op.trim()))
     .join(",");
-  const read = useRead<EventsWindow>(within("runs", run.runId, "events"), {
-    from,
-    limit: WINDOW,
-    failed: search.failed === "1" ? 1 : undefined,
-    ops,
-  });
+  const read = useRead<EventsWindow>(
+    within("runs", run.runId, "events"),
+    { from, limit: WINDOW, failed: search.failed === "1" ? 1 : undefined, ops },
+    { live: [runTopic(run.runId)] },
+  );
   return (
     <Answer
       read={read}
@@ -149,9 +155,9 @@ function FoundEvents({ run }: { readonly run: RunDetail }) {
       {({ events, next }) => (
         <>
           <section className={styles.events} aria-label="Events that match" tabIndex={0}>
-            <div style={{ height: events.length * LINE_HEIGHT }}>
+            <div style={{ height: events.length * EVENT_HEIGHT }}>
               {events.map((event, index) => (
-                <EventLine key={event.seq} seq={event.seq} event={event} top={index * LINE_HEIGHT} />
+                <EventLine key={event.seq} seq={event.seq} event={event} top={index * EVENT_HEIGHT} />
               ))}
             </div>
           </section>

@@ -8,7 +8,7 @@ import { Button, IconButton } from "../../components/button.tsx";
 import { KeyValues } from "../../components/page.tsx";
 import { Payload } from "../../components/payload.tsx";
 import { StatusGlyph, stateOf } from "../../components/status.tsx";
-import { Time } from "../../components/time.tsx";
+import { Age, Time } from "../../components/time.tsx";
 import { PageLink, RunLink } from "../../links.tsx";
 import { durationText } from "../../text/duration-text.ts";
 import { safeLine } from "../../text/safe-text.ts";
@@ -37,12 +37,13 @@ export function OpInspector({ run, op, createdAt, onClose }: OpInspectorProps) {
           <IconButton label="Close" icon="x" onClick={onClose} />
         </span>
       </header>
-      <Attempts run={run} op={op} />
+      <Attempts run={run} op={op} createdAt={createdAt} />
       {op.ended !== undefined && op.last !== undefined ? (
         <Result run={run} seq={op.last} failed={op.state === "failed"} />
       ) : null}
+      <Undone run={run} op={op.op} />
       <section>
-        <KeyValues facts={factsOf(op, createdAt)} />
+        <KeyValues facts={factsOf(run, op, createdAt)} />
       </section>
       <section className={styles.buttons}>
         <For role="writer">
@@ -57,7 +58,35 @@ export function OpInspector({ run, op, createdAt, onClose }: OpInspectorProps) {
   );
 }
 
-function Attempts({ run, op }: { readonly run: RunDetail; readonly op: TimelineOp }) {
+/** What becomes of it if the run fails or is canceled. */
+function Undone({ run, op }: { readonly run: RunDetail; readonly op: string }) {
+  const place = run.compensations.indexOf(op);
+  if (place < 0) return null;
+  return (
+    <section>
+      <h3>If the run fails</h3>
+      <p>
+        Undone by its compensation, number {place + 1} of {run.compensations.length}.
+      </p>
+    </section>
+  );
+}
+
+function lengthText({ state, ended, began, asked }: TimelineOp): string {
+  if (ended !== undefined) return durationText(ended - (began ?? asked ?? ended));
+  return state === "retrying" ? "" : "so far";
+}
+
+/** "eu-1, after 1 s": who made the attempt, and how long it was waited for. */
+function attemptText(op: TimelineOp, index: number, began: number | undefined): string {
+  const before = index === 0 ? undefined : op.failures[index - 1]?.ended;
+  const wait =
+    began === undefined || before === undefined || began <= before ? "" : `after ${durationText(began - before)}`;
+  const words = [op.worker === undefined ? "" : safeLine(op.worker), wait].filter((word) => word !== "").join(", ");
+  return words === "" ? String(index + 1) : `${index + 1} · ${words}`;
+}
+
+function Attempts({ run, op, createdAt }: Omit<OpInspectorProps, "onClose">) {
   const failed = op.failures.length > 0;
   const read = useRead<EventsWindow>(
     within("runs", run.runId, "events"),
@@ -75,10 +104,7 @@ function Attempts({ run, op }: { readonly run: RunDetail; readonly op: TimelineO
           return (
             <li key={failure.seq}>
               <StatusGlyph value="failed" />
-              <span>
-                {index + 1}
-                {op.worker === undefined ? "" : ` · ${safeLine(op.worker)}`}
-              </span>
+              <span>{attemptText(op, index, failure.began)}</span>
               <span>{failure.began === undefined ? "" : durationText(failure.ended - failure.began)}</span>
               {error === undefined ? null : <small>{errorLine(error)}</small>}
             </li>
@@ -87,13 +113,16 @@ function Attempts({ run, op }: { readonly run: RunDetail; readonly op: TimelineO
         {finished || op.ended === undefined ? (
           <li>
             <StatusGlyph value={stateOf(op.state)} />
-            <span>
-              {op.failures.length + 1}
-              {op.worker === undefined ? "" : ` · ${safeLine(op.worker)}`}
-            </span>
-            <span>
-              {op.ended === undefined ? "so far" : durationText(op.ended - (op.began ?? op.asked ?? op.ended))}
-            </span>
+            {op.state === "retrying" && op.due !== undefined ? (
+              <span>
+                {op.failures.length + 1}
+                {", "}
+                <Age at={createdAt + op.due} />
+              </span>
+            ) : (
+              <span>{attemptText(op, op.failures.length, op.began)}</span>
+            )}
+            <span>{lengthText(op)}</span>
           </li>
         ) : null}
       </ol>
@@ -123,10 +152,10 @@ function Result({ run, seq, failed }: { readonly run: RunDetail; readonly seq: n
   );
 }
 
-function factsOf(op: TimelineOp, createdAt: number) {
+function factsOf(run: RunDetail, op: TimelineOp, createdAt: number) {
   return [
     ...(op.asked === undefined ? [] : [["asked", <Time key="a" at={createdAt + op.asked} form="precise" />] as const]),
-    ...(op.after === undefined ? [] : [["after", `event ${op.after}`] as const]),
+    ...(op.after === undefined ? [] : [["after", <EventLink key="f" run={run} seq={op.after} />] as const]),
     ...(op.ended === undefined ? [] : [["ended", <Time key="e" at={createdAt + op.ended} form="precise" />] as const]),
     ...(op.due === undefined ? [] : [["due", <Time key="d" at={createdAt + op.due} form="precise" />] as const]),
     ...(op.worker === undefined ? [] : [["worker", safeLine(op.worker)] as const]),
@@ -136,4 +165,12 @@ function factsOf(op: TimelineOp, createdAt: number) {
       : [["run", <RunLink key="r" id={op.run.id ?? op.run.runId ?? ""} runId={op.run.runId} />] as const]),
     ["critical path", op.critical ? "yes" : "no"] as const,
   ];
+}
+
+function EventLink({ run, seq }: { readonly run: RunDetail; readonly seq: number }) {
+  return (
+    <PageLink page="runs" item={run.runId} search={{ tab: "events", event: String(seq) }}>
+      event {seq}
+    </PageLink>
+  );
 }

@@ -1,11 +1,13 @@
 import type { Relations, RunDetail, RunRow } from "../../../src/api/api-messages.ts";
 import { within } from "../../api/api-client.ts";
+import { runTopic } from "../../api/live.ts";
 import { useRead } from "../../api/reads.ts";
 import { Answer, Empty } from "../../components/answers.tsx";
 import { Panel } from "../../components/page.tsx";
 import { Status, stateOf } from "../../components/status.tsx";
 import { type Column, Table, TableFoot } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
+import { WhyText } from "../../components/why-text.tsx";
 import { PageLink, RunLink } from "../../links.tsx";
 import { safeLine } from "../../text/safe-text.ts";
 
@@ -24,13 +26,13 @@ const COLUMNS: readonly Column<RunRow>[] = [
     width: "minmax(90px,.7fr)",
     cell: (run) => `${safeLine(run.workflow)} @ ${safeLine(run.version)}`,
   },
-  { id: "why", header: "Why", narrow: "detail", width: "minmax(120px,1.6fr)", cell: (run) => safeLine(run.why.text) },
+  { id: "why", header: "Why", narrow: "detail", width: "minmax(120px,1.6fr)", cell: (run) => <WhyText row={run} /> },
   { id: "created", header: "Created", width: "132px", cell: (run) => <Time at={run.createdAt} /> },
 ];
 
 /** Parents, children, the chain of continue-as-new, forks. */
 export function RelationsTab({ run }: { readonly run: RunDetail }) {
-  const read = useRead<Relations>(within("runs", run.runId, "relations"));
+  const read = useRead<Relations>(within("runs", run.runId, "relations"), {}, { live: [runTopic(run.runId), "runs"] });
   const isEmpty = (relations: Relations) => groupsOf(relations).every(([, runs]) => runs.length === 0);
   return (
     <Answer

@@ -12,7 +12,7 @@ import { Tabs } from "../../components/tabs.tsx";
 import { Age, Lasted, Time } from "../../components/time.tsx";
 import { PageLink, pagePath, RunLink } from "../../links.tsx";
 import { useSearchState } from "../../search-state.ts";
-import { countText } from "../../text/count-text.ts";
+import { cappedText, countText } from "../../text/count-text.ts";
 import { safeLine } from "../../text/safe-text.ts";
 import { codeText } from "../../text/shell-text.ts";
 import { RunActions } from "./run-actions.tsx";
@@ -21,7 +21,7 @@ import { WhyStrip } from "./why-strip.tsx";
 
 export function Page() {
   const item = useItem();
-  const read = useRead<RunPage>(within("runs", item));
+  const read = useRead<RunPage>(within("runs", item), {}, { followed: true });
   const namespace = useNamespace();
   const run = read.data?.run;
   // A page that was opened by id follows the run that it has found.
@@ -84,7 +84,11 @@ function RunTabs({ run }: { readonly run: RunDetail }) {
     { id: "timeline", label: "Timeline" },
     { id: "events", label: "Events", count: countText(run.historyLength) },
     { id: "data", label: "Data" },
-    { id: "relations", label: "Relations" },
+    {
+      id: "relations",
+      label: "Relations",
+      ...(run.related === 0 ? {} : { count: cappedText(run.related, run.relatedCapped) }),
+    },
     {
       id: "compensation",
       label: "Compensation",

@@ -108,9 +108,9 @@ function Axis({ scale, now }: { readonly scale: TimeScale; readonly now: number 
   const nowPlace = now === undefined ? 2 : placeOf(scale, now);
   const narrow = useNarrow();
   const apart = narrow ? 0.26 : 0.11;
-  const ticks = ticksOf(scale, apart).filter(
-    ({ place }) => place < 0.95 && Math.abs(place - nowPlace) > apart * (narrow ? 1.2 : 0.8),
-  );
+  // At the right end "now" is written to its left.
+  const beside = apart * (narrow ? 1.2 : nowPlace > 0.85 ? 1.7 : 0.8);
+  const ticks = ticksOf(scale, apart).filter(({ place }) => place < 0.95 && Math.abs(place - nowPlace) > beside);
   return (
     <div className={styles.axis} aria-hidden="true">
       <span />

@@ -3,8 +3,8 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import type { Timeline } from "../../../src/api/api-messages.ts";
 import { readApi, within } from "../../api/api-client.ts";
 import type { ApiError } from "../../api/api-error.ts";
-import { runTopic, useLive } from "../../api/live.ts";
-import { type Read, useNamespace } from "../../api/reads.ts";
+import { runTopic, useLive, useLiveState } from "../../api/live.ts";
+import { LOST_POLL_MS, type Read, useNamespace } from "../../api/reads.ts";
 import { mergedOps, opsOf, type TimelineOp } from "./timeline-ops.ts";
 
 export interface TimelineData {
@@ -19,9 +19,11 @@ export function useTimeline(runId: string): Read<TimelineData> {
   const namespace = useNamespace();
   const client = useQueryClient();
   const queryKey = [namespace, "timeline", runId];
+  const lost = useLiveState() === "lost";
   const read = useQuery<TimelineData, ApiError>({
     queryKey,
     structuralSharing: false,
+    ...(lost ? { refetchInterval: LOST_POLL_MS } : {}),
     queryFn: async ({ signal }) => {
       const old = client.getQueryData<TimelineData>(queryKey);
       const since = old !== undefined && old.ops.length > WHOLE_OPS ? old.head.seq : undefined;

@@ -80,7 +80,9 @@ export function mergedOps(old: readonly TimelineOp[], later: readonly TimelineOp
 /** When an op began to take time, and when it stopped; `now` while it goes on. */
 export function spanOf(op: TimelineOp, now: number): { readonly from: number; readonly to: number } {
   const from = op.asked ?? op.failures[0]?.began ?? op.began ?? op.ended ?? 0;
-  return { from, to: Math.max(from, op.ended ?? now) };
+  // Of a fork, what its origin had done has ended before the fork was created: its times are not known here.
+  const open = op.state === "running" || op.state === "retrying" || op.state === "waiting";
+  return { from, to: Math.max(from, op.ended ?? (open ? now : from)) };
 }
 
 /** `charge` for `charge` and `charge#2`: the name that the code gave it. */

@@ -1,5 +1,5 @@
 // The timeline: a canvas for the bars, and a list of buttons, one per row, as its twin in the document.
-import { lazy, Suspense } from "react";
+import { lazy, Suspense, useMemo } from "react";
 import type { RunDetail } from "../../../src/api/api-messages.ts";
 import { Answer, Empty } from "../../components/answers.tsx";
 import { Button, Segments } from "../../components/button.tsx";
@@ -14,6 +14,7 @@ import { type TimelineData, useTimeline } from "./timeline-data.ts";
 import { criticalMs, type TimelineOp } from "./timeline-ops.ts";
 import { ROWS_MAX, rowsOf, type TimelineRow } from "./timeline-rows.ts";
 
+const LatestEvents = lazy(async () => ({ default: (await import("./latest-events.tsx")).LatestEvents }));
 const OpInspector = lazy(async () => ({ default: (await import("./op-inspector.tsx")).OpInspector }));
 const TimelineTable = lazy(async () => ({ default: (await import("./timeline-table.tsx")).TimelineTable }));
 
@@ -36,7 +37,12 @@ function TimelineView({ run, data }: { readonly run: RunDetail; readonly data: T
   const end = (data.head.endedAt ?? clock) - data.head.createdAt;
   const open = data.head.endedAt === null;
   const merged = search.rows === "name" || data.ops.length > ROWS_MAX;
-  const rows = withExpected(rowsOf(data.ops, merged ? "name" : "op"), data, open && search.table === undefined);
+  const expected = open && search.table === undefined;
+  // Not with every tick of the clock: there may be 50,000 ops.
+  const rows = useMemo(
+    () => withExpected(rowsOf(data.ops, merged ? "name" : "op"), data, expected),
+    [data, merged, expected],
+  );
   const selected = data.ops.find(({ op }) => op === search.op);
   useKey("0", "Timeline: show all of the time", () => change({ from: undefined, to: undefined }));
   const select = (row: TimelineRow) => {
@@ -45,17 +51,22 @@ function TimelineView({ run, data }: { readonly run: RunDetail; readonly data: T
   };
   return (
     <div className={selected === undefined ? styles.whole : styles.split}>
-      <Panel label="Timeline">
-        <TimelineTools data={data} merged={merged} now={end} />
-        {search.table === undefined ? (
-          <TimelineChart run={run} rows={rows} head={data.head} end={end} selected={search.op} onSelect={select} />
-        ) : (
-          <Suspense>
-            <TimelineTable rows={rows} end={end} createdAt={data.head.createdAt} />
-          </Suspense>
-        )}
-        <Legend expected={open && data.head.expected.length > 0} workflow={`${run.workflow}@${run.version}`} />
-      </Panel>
+      <div className={styles.whole}>
+        <Panel label="Timeline">
+          <TimelineTools data={data} merged={merged} now={end} />
+          {search.table === undefined ? (
+            <TimelineChart run={run} rows={rows} head={data.head} end={end} selected={search.op} onSelect={select} />
+          ) : (
+            <Suspense>
+              <TimelineTable rows={rows} end={end} createdAt={data.head.createdAt} />
+            </Suspense>
+          )}
+          <Legend expected={open && data.head.expected.length > 0} workflow={`${run.workflow}@${run.version}`} />
+        </Panel>
+        <Suspense>
+          <LatestEvents run={run} />
+        </Suspense>
+      </div>
       {selected === undefined ? null : (
         <Suspense>
           <OpInspector

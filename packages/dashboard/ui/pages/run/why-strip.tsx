@@ -27,9 +27,11 @@ export function WhyStrip({ run, why }: { readonly run: RunDetail; readonly why: 
         </strong>{" "}
         <TimedText text={rest} />
         {why.causes.map((cause, index) => (
-          <CauseLine key={`${cause.kind} ${index}`} cause={cause} />
+          <CauseLine key={`${cause.kind} ${index}`} cause={cause} only={why.causes.length === 1} />
         ))}
-        {error === null || why.reason.includes(error.message) ? null : <small>{errorLine(error)}</small>}
+        {error === null || why.reason.includes(error.message) || STOPPED.has(run.status) ? null : (
+          <small>{errorLine(error)}</small>
+        )}
         {why.cancelRequested === null ? null : (
           <small>
             Cancel was asked for <Age at={why.cancelRequested.at} />
@@ -51,20 +53,24 @@ function TimedText({ text }: { readonly text: string }) {
     .map((part, index) => (index % 2 === 1 ? <Time key={`${part} ${index}`} at={Date.parse(part)} /> : part));
 }
 
-function CauseLine({ cause }: { readonly cause: CauseView }) {
+/** Somebody has ended these: the sentence says who and why. */
+const STOPPED: ReadonlySet<string> = new Set(["canceled", "terminated"]);
+
+/** Since when, and until when; if there are several, of what. */
+function CauseLine({ cause, only }: { readonly cause: CauseView; readonly only: boolean }) {
   if (cause.kind === "ended" || (cause.since === undefined && cause.at === undefined)) return null;
   return (
     <small>
-      {cause.op === undefined ? cause.kind : safeLine(cause.op)}
+      {only ? "" : `${cause.op === undefined ? cause.kind.replace("_", " ") : safeLine(cause.op)}: `}
       {cause.since === undefined ? null : (
         <>
-          {" since "}
+          {"since "}
           <Time at={cause.since} /> (<Age at={cause.since} />)
         </>
       )}
       {cause.at === undefined ? null : (
         <>
-          {", until "}
+          {cause.since === undefined ? "until " : ", until "}
           <Time at={cause.at} /> (<Age at={cause.at} />)
         </>
       )}
@@ -120,5 +126,5 @@ function ResolveButton({ run, why }: { readonly run: RunDetail; readonly why: Wh
 /** The first sentence, and the others. */
 function sentences(text: string): readonly [string, string] {
   const end = /[.!?](?=\s)/.exec(text)?.index;
-  return end === undefined ? [text, ""] : [text.slice(0, end + 1), text.slice(end + 1).trim()];
+  return end === undefined ? [text, ""] : [text.slice(0, end + 1), text.slice(end + 1).replace(/^ +/, "")];
 }

@@ -37,14 +37,14 @@ export function BulkBar({ selection, onChange, params, filter }: BulkBarProps) {
   const [action, setAction] = useState<BulkAction>();
   const matching = useRead<RunCount>("runs/count", params, { enabled: selection.runIds.size > 0 || selection.all });
   if (selection.runIds.size === 0 && !selection.all) return null;
-  const all = matching.data === undefined ? "…" : cappedText(matching.data.count, matching.data.capped);
+  const all = matching.data === undefined ? "… " : allText(matching.data);
   const clear = () => onChange({ runIds: new Set(), all: false });
   return (
     <div className={styles.bulk}>
-      <strong>{selection.all ? `All ${all} that match` : `${countText(selection.runIds.size)} selected`}</strong>
+      <strong>{selection.all ? `All ${all}that match` : `${countText(selection.runIds.size)} selected`}</strong>
       {selection.all ? null : (
         <Button kind="quiet" small onClick={() => onChange({ ...selection, all: true })}>
-          Select all {all} that match
+          {`Select all ${all}that match`}
         </Button>
       )}
       <span className="push" />
@@ -78,4 +78,9 @@ export function BulkBar({ selection, onChange, params, filter }: BulkBarProps) {
       </Suspense>
     </div>
   );
+}
+
+/** With a blank at its end; nothing where they are too many to be counted by the way: the dialog counts them. */
+function allText({ count, capped, uncounted }: RunCount): string {
+  return uncounted ? "" : `${cappedText(count, capped)} `;
 }

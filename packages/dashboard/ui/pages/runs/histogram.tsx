@@ -1,12 +1,13 @@
 import { type PointerEvent, useRef, useState } from "react";
 import type { Histogram as Buckets } from "../../../src/api/api-messages.ts";
 import { useRead } from "../../api/reads.ts";
-import { Time } from "../../components/time.tsx";
+import { Status } from "../../components/status.tsx";
 import { useNow, useZone } from "../../components/time-settings.tsx";
 import { useSearchState } from "../../search-state.ts";
 import { countText } from "../../text/count-text.ts";
 import { durationText } from "../../text/duration-text.ts";
 import { timeText } from "../../text/time-text.ts";
+import { hourTicks } from "./hour-ticks.ts";
 import styles from "./runs.module.css";
 
 const HEIGHT = 56;
@@ -14,7 +15,7 @@ const HEIGHT = 56;
 /** Runs by the time of their creation. Dragging over it narrows the time; it goes into the URL. */
 export function Histogram({ params }: { readonly params: Readonly<Record<string, string>> }) {
   const minute = Math.floor(useNow() / 60_000) * 60_000;
-  const from = params.createdAfter ?? String(minute - 86_400_000);
+  const from = params.createdAfter;
   const to = params.createdBefore ?? String(minute + 60_000);
   const { data } = useRead<Buckets>("runs/histogram", { ...params, from, to });
   if (data === undefined) return <figure className={styles.histogram} aria-hidden="true" />;
@@ -22,7 +23,7 @@ export function Histogram({ params }: { readonly params: Readonly<Record<string,
 }
 
 function Drawn({ buckets }: { readonly buckets: Buckets }) {
-  const { counts, from, to, bucketMs, atMost } = buckets;
+  const { counts, failed, from, to, bucketMs, atMost } = buckets;
   const { zone } = useZone();
   const brush = useBrush(from, to);
   const sum = counts.reduce((total, count) => total + count, 0);
@@ -30,11 +31,13 @@ function Drawn({ buckets }: { readonly buckets: Buckets }) {
   const busiest = counts.indexOf(most);
   const capped = counts.some((count) => count >= atMost);
   const words = `${countText(sum)}${capped ? "+" : ""} runs in ${durationText(to - from)}, ${durationText(bucketMs)} per bar`;
+  const broken = failed.reduce((total, count) => total + count, 0);
   const peak = sum === 0 ? "" : `; most at ${timeText(from + busiest * bucketMs, zone)}: ${countText(most)}`;
   return (
     <figure className={styles.histogram}>
       <figcaption className={styles.caption}>
         <span>{words}</span>
+        {broken === 0 ? null : <Status value="failed" word={`${countText(broken)} failed`} />}
         <span>drag to narrow the time</span>
       </figcaption>
       <div className={styles.plot} {...brush.handlers}>
@@ -42,11 +45,25 @@ function Drawn({ buckets }: { readonly buckets: Buckets }) {
           viewBox={`0 0 ${counts.length * 10} ${HEIGHT}`}
           preserveAspectRatio="none"
           role="img"
-          aria-label={`${words}${peak}`}
+          aria-label={`${words}${broken === 0 ? "" : `, ${countText(broken)} failed`}${peak}`}
         >
           {counts.map((count, index) => {
-            const height = count === 0 ? 0 : Math.max(1.5, (count / most) * (HEIGHT - 2));
+            const height = heightOf(count, most);
             return <rect key={from + index * bucketMs} x={index * 10} y={HEIGHT - height} width="8" height={height} />;
+          })}
+          {failed.map((count, index) => {
+            const height = heightOf(count, most);
+            const top = HEIGHT - heightOf(counts[index] ?? 0, most);
+            return count === 0 ? null : (
+              <rect
+                key={`failed ${index}`}
+                className={styles.failed}
+                x={index * 10}
+                y={top}
+                width="8"
+                height={height}
+              />
+            );
           })}
         </svg>
         {brush.box === undefined ? null : (
@@ -57,14 +74,18 @@ function Drawn({ buckets }: { readonly buckets: Buckets }) {
         )}
       </div>
       <div className={styles.times} aria-hidden="true">
-        {[0, 0.25, 0.5, 0.75, 1].map((part) => (
-          <span key={part}>
-            <Time at={from + (to - from) * part} />
+        {hourTicks(from, to, zone).map(({ at, day }) => (
+          <span key={at} style={{ left: `${((at - from) / (to - from)) * 100}%` }}>
+            {timeText(at, zone, day ? "dayAndHour" : "short")}
           </span>
         ))}
       </div>
     </figure>
   );
+}
+
+function heightOf(count: number, most: number): number {
+  return count === 0 ? 0 : Math.max(1.5, (count / most) * (HEIGHT - 2));
 }
 
 function useBrush(from: number, to: number) {

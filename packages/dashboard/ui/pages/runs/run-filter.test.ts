@@ -43,7 +43,7 @@ test("every condition has a chip", () => {
   expect(chips.map(({ label, value }) => `${label} ${value}`)).toEqual([
     "status is timed out, failed",
     "region is eu",
-    "created last 1 d",
+    "created last 24 h",
     "waits longer than 1 h",
   ]);
 });

@@ -1,7 +1,6 @@
 // The filter of the list: what the URL says, what the API is asked, and the chips that are shown.
 import type { RunFilter, RunStatus } from "../../../src/api/api-messages.ts";
 import type { Search } from "../../search-state.ts";
-import { durationText } from "../../text/duration-text.ts";
 
 export interface FilterChip {
   /** The names of the URL that it stands for. */
@@ -33,6 +32,11 @@ const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86
 export function spanMs(text: string | undefined): number | undefined {
   const match = /^(\d{1,6})([mhd])$/.exec(text ?? "");
   return match === null ? undefined : Number(match[1]) * (UNITS[match[2] ?? ""] ?? 0);
+}
+
+/** "24 h", as it was written: "1 d" would hide that it counts back from now. */
+function spanText(text: string | undefined): string | undefined {
+  return spanMs(text) === undefined ? undefined : text?.replace(/^(\d+)(.)$/, "$1 $2");
 }
 
 /** What the API is asked. Spans count back from `now`, which is cut to the minute so that a question stays the same for a while. */
@@ -93,13 +97,13 @@ export function chipsOf(search: Search, timeOf: (at: number) => string): FilterC
     chips.push({ names: [name], label: `${name.slice(5)} is`, value, what: name.slice(5) });
   }
   if (search.retrying === "1") chips.push({ names: ["retrying"], label: "is", value: "retrying", what: "retrying" });
-  const created = spanMs(search.created);
+  const created = spanText(search.created);
   if (created !== undefined) {
-    chips.push({ names: ["created"], label: "created", value: `last ${durationText(created)}`, what: "created" });
+    chips.push({ names: ["created"], label: "created", value: `last ${created}`, what: "created" });
   }
-  const waiting = spanMs(search.waiting);
+  const waiting = spanText(search.waiting);
   if (waiting !== undefined) {
-    chips.push({ names: ["waiting"], label: "waits longer than", value: durationText(waiting), what: "waiting" });
+    chips.push({ names: ["waiting"], label: "waits longer than", value: waiting, what: "waiting" });
   }
   const { createdAfter: after, createdBefore: before } = search;
   if (after !== undefined || before !== undefined) {

@@ -13,6 +13,8 @@ export const ROWS_MAX = 2000;
 const ASKED_MAX = 200;
 /** Hints come in flocks; the list asks at most this often. */
 const ASK_MS = 1000;
+/** No hint tells of a row far down: the list asks by itself as well. */
+const ASK_ANYWAY_MS = 10_000;
 
 export interface RunList {
   readonly rows: readonly RunRow[];
@@ -25,6 +27,10 @@ export interface RunList {
   readonly error: ApiError | null;
   readonly updatedAt: number;
   readonly again: () => void;
+  /** Asks what has changed. */
+  readonly refresh: () => void;
+  /** Which rows are in sight: they are asked about first. */
+  readonly look: (first: number, last: number) => void;
 }
 
 export function useRunList(params: Readonly<Record<string, string>>): RunList {
@@ -49,7 +55,7 @@ export function useRunList(params: Readonly<Record<string, string>>): RunList {
     refetchOnWindowFocus: false,
   });
   const loaded = useMemo(() => query.data?.pages.flatMap((page) => page.runs) ?? [], [query.data]);
-  const { changed, newer, forget } = useChanges(loaded, params, text);
+  const { changed, newer, forget, refresh, look, askedAt } = useChanges(loaded, params, text);
   const rows = useMemo(() => loaded.map((row) => changed.get(row.runId) ?? row), [loaded, changed]);
   const again = () => {
     forget();
@@ -64,8 +70,10 @@ export function useRunList(params: Readonly<Record<string, string>>): RunList {
     full: loaded.length >= ROWS_MAX && query.hasNextPage,
     loading: query.isPending,
     error: query.error,
-    updatedAt: query.dataUpdatedAt,
+    updatedAt: Math.max(query.dataUpdatedAt, askedAt),
     again,
+    refresh,
+    look,
   };
 }
 
@@ -74,6 +82,8 @@ function useChanges(loaded: readonly RunRow[], params: Readonly<Record<string, s
   const namespace = useNamespace();
   const [changed, setChanged] = useState<ReadonlyMap<string, RunRow>>(new Map());
   const [newer, setNewer] = useState<NewerRuns>();
+  const [askedAt, setAskedAt] = useState(0);
+  const sight = useRef({ first: 0, last: 0 });
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const forget = () => {
     setChanged(new Map());
@@ -81,26 +91,43 @@ function useChanges(loaded: readonly RunRow[], params: Readonly<Record<string, s
   };
   // biome-ignore lint/correctness/useExhaustiveDependencies: another filter is another list
   useEffect(() => forget(), [text, namespace]);
-  const ask = useEffectEvent(async () => {
-    const open = loaded.filter((row) => (changed.get(row.runId) ?? row).endedAt === null).slice(0, ASKED_MAX);
-    const than = loaded[0]?.runId;
+  const ask = useEffectEvent(async (most: number) => {
+    const { first, last } = sight.current;
+    const nearest = [...loaded.slice(first, last + 1), ...loaded.slice(0, first), ...loaded.slice(last + 1)];
+    const open = nearest.filter((row) => (changed.get(row.runId) ?? row).endedAt === null).slice(0, most);
+    const newest = loaded[0];
+    const known = newest === undefined ? {} : { than: newest.runId, at: newest.createdAt };
     const [rows, count] = await Promise.all([
       open.length === 0
         ? undefined
         : readApi<RunRows>(within(namespace, "runs", "rows"), { runIds: open.map(({ runId }) => runId).join(",") }),
-      readApi<NewerRuns>(within(namespace, "runs", "newer"), { ...params, ...(than === undefined ? {} : { than }) }),
+      readApi<NewerRuns>(within(namespace, "runs", "newer"), { ...params, ...known }),
     ]);
+    setAskedAt(Date.now());
     setNewer(count.count === 0 ? undefined : count);
     if (rows !== undefined)
       setChanged((old) => new Map([...old, ...rows.runs.map((row) => [row.runId, row] as const)]));
   });
+  // A failed question is asked again; the page says how old its rows are.
+  const refresh = useEffectEvent((most: number) => void ask(most).catch(() => {}));
   useLive(["runs"], () => {
     timer.current ??= setTimeout(() => {
       timer.current = undefined;
-      // A failed question is asked again with the next hint; the light in the bar says that the stream is lost.
-      ask().catch(() => {});
+      refresh(ASKED_MAX);
     }, ASK_MS);
   });
-  useEffect(() => () => clearTimeout(timer.current), []);
-  return { changed, newer, forget };
+  useEffect(() => {
+    const anyway = setInterval(() => {
+      const { first, last } = sight.current;
+      if (document.visibilityState === "visible") refresh(last - first + 1);
+    }, ASK_ANYWAY_MS);
+    return () => {
+      clearInterval(anyway);
+      clearTimeout(timer.current);
+    };
+  }, []);
+  const look = (first: number, last: number) => {
+    sight.current = { first, last };
+  };
+  return { changed, newer, forget, refresh: () => void ask(ASKED_MAX).catch(() => {}), look, askedAt };
 }

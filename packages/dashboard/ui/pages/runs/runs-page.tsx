@@ -1,10 +1,11 @@
 // The list of runs: filter, histogram, why each of them is where it is, and what to do with many at once.
-import { lazy, Suspense, useState } from "react";
+import { lazy, Suspense, useEffect, useEffectEvent, useState } from "react";
 import type { RunCount } from "../../../src/api/api-messages.ts";
 import { apiPath, target, within } from "../../api/api-client.ts";
+import { useLiveState } from "../../api/live.ts";
 import { useNamespace, useRead } from "../../api/reads.ts";
 import { For } from "../../api/session.tsx";
-import { Command, Empty, Failure, Loading } from "../../components/answers.tsx";
+import { Command, Empty, Failure, Loading, Lost } from "../../components/answers.tsx";
 import { Button } from "../../components/button.tsx";
 import { CopyAs } from "../../components/copy-as.tsx";
 import { Page as PageFrame } from "../../components/page.tsx";
@@ -49,6 +50,7 @@ export function Page() {
       <ViewTabs />
       <FilterBar />
       <Histogram params={params} />
+      <ListLost list={list} />
       <section className={styles.table} aria-label="Runs that match">
         <BulkBar selection={selection} onChange={setSelection} params={params} filter={batchFilter(search, minute)} />
         <RunsBody list={list} selection={selection} onSelect={setSelection} filtered={Object.keys(params).length > 0} />
@@ -62,6 +64,20 @@ export function Page() {
       </Suspense>
     </PageFrame>
   );
+}
+
+const RETRY_MS = 4000;
+
+/** Without hints the list asks by itself, and says how old it is. */
+function ListLost({ list: { refresh, rows, updatedAt } }: { readonly list: RunList }) {
+  const lost = useLiveState() === "lost" && rows.length > 0;
+  const again = useEffectEvent(refresh);
+  useEffect(() => {
+    if (!lost) return;
+    const timer = setInterval(() => again(), RETRY_MS);
+    return () => clearInterval(timer);
+  }, [lost]);
+  return lost ? <Lost at={updatedAt} retryMs={RETRY_MS} /> : null;
 }
 
 interface RunsBodyProps {
@@ -112,7 +128,9 @@ function Foot({ list, params }: { readonly list: RunList; readonly params: Reado
       </span>
       {count.data === undefined ? null : (
         <span>
-          {cappedText(count.data.count, count.data.capped)} match
+          {count.data.uncounted
+            ? "Too many runs are open to count these by the way"
+            : `${cappedText(count.data.count, count.data.capped)} match`}
           {count.data.capped ? (
             <>
               {" "}

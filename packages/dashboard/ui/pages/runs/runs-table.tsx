@@ -6,7 +6,8 @@ import { useNamespace } from "../../api/reads.ts";
 import { useMay } from "../../api/session.tsx";
 import { Tag } from "../../components/chips.tsx";
 import { Status, stateOf } from "../../components/status.tsx";
-import { Lasted, Time } from "../../components/time.tsx";
+import { Age, Lasted, Time } from "../../components/time.tsx";
+import { whyText } from "../../components/why-text.tsx";
 import { pagePath, RunLink } from "../../links.tsx";
 import { useKey } from "../../shell/keys.ts";
 import { cappedText } from "../../text/count-text.ts";
@@ -29,14 +30,21 @@ export function RunsTable({ list, selection, onSelect }: RunsTableProps) {
   useLayoutEffect(() => setTop((body.current?.getBoundingClientRect().top ?? 0) + scrollY), []);
   const virtual = useWindowVirtualizer({ count: rows.length, estimateSize: () => 33, overscan: 12, scrollMargin: top });
   const items = virtual.getVirtualItems();
+  const first = items[0]?.index ?? 0;
   const last = items.at(-1)?.index ?? 0;
+  useEffect(() => list.look(first, last), [list, first, last]);
   useEffect(() => {
     if (list.more && last >= rows.length - 20) list.loadMore();
   }, [list, last, rows.length]);
   const toggle = (runId: string) => onSelect({ runIds: toggled(selection.runIds, runId), all: false });
   const cursor = useRowKeys(list, may ? toggle : undefined, (index) => virtual.scrollToIndex(index));
   return (
-    <div role="table" aria-label="Runs" aria-rowcount={-1}>
+    <div
+      role="table"
+      aria-label="Runs"
+      aria-rowcount={-1}
+      className={rows.some(hasAttributes) ? undefined : styles.withoutAttributes}
+    >
       <Header rows={rows} selection={selection} onSelect={onSelect} may={may} />
       {newer === undefined ? null : (
         <div role="row">
@@ -117,7 +125,7 @@ interface CellsProps {
 function Cells({ row, selected, onToggle }: CellsProps) {
   const id = safeLine(row.id);
   const attributes = Object.entries(row.attributes).slice(0, 3);
-  const why = safeLine(row.why.text);
+  const why = whyText(row);
   return (
     <>
       <span role="cell">
@@ -136,6 +144,7 @@ function Cells({ row, selected, onToggle }: CellsProps) {
       </span>
       <span role="cell" className={styles.why} title={why}>
         {why}
+        <WhyTime why={row.why} />
       </span>
       <span role="cell">
         {attributes.map(([name, value]) => (
@@ -150,6 +159,42 @@ function Cells({ row, selected, onToggle }: CellsProps) {
       <span role="cell" className="num">
         {row.startedAt === null ? "–" : <Lasted from={row.startedAt} to={row.endedAt ?? undefined} />}
       </span>
+    </>
+  );
+}
+
+function hasAttributes({ attributes }: RunRow): boolean {
+  return Object.keys(attributes).length > 0;
+}
+
+/** What somebody is waited for: since when. */
+const WAITS: ReadonlySet<string> = new Set([
+  "signal",
+  "task",
+  "condition",
+  "child",
+  "lock",
+  "update",
+  "limit",
+  "paused",
+]);
+/** What comes by itself: when. */
+const COMES: ReadonlySet<string> = new Set(["timer", "backoff", "start_delay"]);
+
+/** How long it has waited, or still has to: what waits too long is seen in the list. */
+function WhyTime({ why: { kind, since, at } }: { readonly why: RunRow["why"] }) {
+  if (COMES.has(kind) && at !== undefined)
+    return (
+      <>
+        {", "}
+        <Age at={at} />
+      </>
+    );
+  if (!WAITS.has(kind) || since === undefined) return null;
+  return (
+    <>
+      {" for "}
+      <Lasted from={since} />
     </>
   );
 }

@@ -46,7 +46,9 @@ function ViewCount({ view }: { readonly view: View }) {
   const params = filterParams(view.search, minute);
   const any = Object.keys(params).length > 0;
   const { data } = useRead<RunCount>("runs/count", params, { enabled: any, everyMs: 30_000 });
-  return any && data !== undefined ? <span>{cappedText(data.count, data.capped)}</span> : null;
+  return any && data !== undefined && data.uncounted === undefined ? (
+    <span>{cappedText(data.count, data.capped)}</span>
+  ) : null;
 }
 
 /** Saves the filter for everybody, or removes the view that is shown. */

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import type { ScheduleDecisionRow, SchedulePage } from "../../../src/api/api-messages.ts";
-import { within } from "../../api/api-client.ts";
+import { curlOf, target, within } from "../../api/api-client.ts";
 import { useItem, useNamespace, useRead } from "../../api/reads.ts";
 import { useMay } from "../../api/session.tsx";
 import { Answer, Empty } from "../../components/answers.tsx";
@@ -48,6 +48,7 @@ export function Page() {
 function Actions({ schedule }: { readonly schedule: Schedule }) {
   const [search, setSearch] = useSearchState();
   const may = useMay("writer");
+  const namespace = useNamespace();
   const open = (action: ScheduleAction | undefined) => setSearch({ do: action }, { replace: true });
   const action = SCHEDULE_ACTIONS.find((one) => one === search["do"]);
   return (
@@ -65,7 +66,8 @@ function Actions({ schedule }: { readonly schedule: Schedule }) {
         </>
       ) : null}
       <CopyAs
-        cli={["holdfast", "schedule", "describe", schedule.id]}
+        cli={["holdfast", "schedule", "describe", schedule.id, ...target(namespace)]}
+        curl={curlOf(within(namespace, "schedules", schedule.id))}
         typescript={`await hf.schedules.get(${codeText(schedule.id)}).describe()`}
       />
       {may && action ? <ScheduleDialog action={action} schedule={schedule} onClose={() => open(undefined)} /> : null}

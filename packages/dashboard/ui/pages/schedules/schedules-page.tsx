@@ -124,7 +124,7 @@ const COLUMNS: readonly Column<ScheduleRow>[] = [
   {
     id: "when",
     header: "When",
-    width: "minmax(170px,1.3fr)",
+    width: "minmax(150px,1.3fr)",
     narrow: "detail",
     cell: ({ when, spec }) => (
       <>
@@ -160,7 +160,7 @@ const COLUMNS: readonly Column<ScheduleRow>[] = [
   {
     id: "open",
     header: "Open run",
-    width: "minmax(120px,1.2fr)",
+    width: "minmax(110px,1.2fr)",
     narrow: "detail",
     cell: ({ openId, openStatus, buffered }) =>
       openId === null ? (
@@ -174,8 +174,8 @@ const COLUMNS: readonly Column<ScheduleRow>[] = [
   },
   {
     id: "failures",
-    header: "Failed in a row",
-    width: "104px",
+    header: "Failures",
+    width: "72px",
     align: "right",
     cell: ({ failures, lastError }) => (
       <Labeled name="failed in a row">

@@ -156,9 +156,9 @@ function columnsOf(select: (key: string) => void): Column<TaskRow>[] {
       header: "Run",
       width: "minmax(120px,1fr)",
       narrow: "detail",
-      cell: ({ runId, op }) => (
-        <PageLink page="runs" item={runId} search={{ op }} className="mono">
-          {safeLine(runId)}
+      cell: ({ runId, id, op }) => (
+        <PageLink page="runs" item={runId} search={{ op }} className="mono" title={safeLine(id ?? runId)}>
+          {safeLine(id ?? runId)}
         </PageLink>
       ),
     },

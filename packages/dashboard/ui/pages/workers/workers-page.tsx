@@ -110,13 +110,13 @@ function identity(now: number, leader: string | null, select: (id: string) => vo
     {
       id: "health",
       header: "Health",
-      width: "116px",
+      width: "104px",
       cell: (worker) => <WorkerMark health={healthOf(worker, now).health} />,
     },
     {
       id: "name",
       header: "Worker",
-      width: "minmax(120px,1fr)",
+      width: "minmax(104px,1fr)",
       narrow: "title",
       cell: (worker) => (
         <>
@@ -135,7 +135,7 @@ function identity(now: number, leader: string | null, select: (id: string) => vo
     {
       id: "host",
       header: "Host",
-      width: "minmax(80px,.7fr)",
+      width: "minmax(76px,.7fr)",
       cell: ({ host, pid }) => (
         <span className="soft">{safeLine([host, pid].filter((part) => part !== null).join(" · ")) || "–"}</span>
       ),
@@ -150,7 +150,7 @@ function identity(now: number, leader: string | null, select: (id: string) => vo
     {
       id: "offers",
       header: "Offers",
-      width: "minmax(110px,.8fr)",
+      width: "minmax(90px,.8fr)",
       narrow: "hidden",
       cell: (worker) => (
         <span className="soft" title={safeLine([...worker.workflows, ...worker.tasks].join(", "))}>
@@ -167,14 +167,14 @@ function load(now: number): Column<WorkerView>[] {
     {
       id: "holds",
       header: "Holds",
-      width: "112px",
+      width: "104px",
       cell: ({ activeRuns, activeTasks }) =>
         `${countOf(activeRuns, "run")}${activeTasks > 0 ? `, ${countOf(activeTasks, "task")}` : ""}`,
     },
     {
       id: "loop",
       header: "Event loop",
-      width: "96px",
+      width: "92px",
       cell: ({ load }) =>
         load === null ? (
           "–"
@@ -195,14 +195,14 @@ function load(now: number): Column<WorkerView>[] {
     {
       id: "lease",
       header: "Lease",
-      width: "92px",
+      width: "104px",
       narrow: "hidden",
       cell: (worker) => <LeaseMeter worker={worker} now={now} />,
     },
     {
       id: "heartbeat",
       header: "Heartbeat",
-      width: "92px",
+      width: "80px",
       align: "right",
       cell: ({ heartbeatAt }) => <Age at={heartbeatAt} />,
     },

@@ -1,5 +1,5 @@
 import type { RunRow, WorkflowPage } from "../../../src/api/api-messages.ts";
-import { within } from "../../api/api-client.ts";
+import { curlOf, target, within } from "../../api/api-client.ts";
 import { useItem, useNamespace, useRead } from "../../api/reads.ts";
 import { useMay } from "../../api/session.tsx";
 import { Answer, Empty } from "../../components/answers.tsx";
@@ -42,7 +42,8 @@ export function Page() {
         Runs
       </PageLink>
       <CopyAs
-        cli={["holdfast", "workflow", "list", "--workflow", name]}
+        cli={["holdfast", "workflow", "list", "--workflow", name, ...target(namespace)]}
+        curl={curlOf(within(namespace, "workflows", name))}
         typescript={`await hf.list({ workflow: ${codeText(name)} })`}
       />
     </>

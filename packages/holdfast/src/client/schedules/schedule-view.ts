@@ -1,6 +1,7 @@
 import type { ScheduleTimes } from "../../model/calendar-spec.ts";
 import { failuresAfter, isOpen } from "../../model/decisions/schedule.ts";
 import type { Attributes } from "../../model/event.ts";
+import { timeOfUuidV7 } from "../../model/ids.ts";
 import { isClosed, type OpenStatus } from "../../model/run-status.ts";
 import type { OverlapPolicy, Schedule, ScheduleDecision } from "../../model/schedule.ts";
 import type { Codec } from "../../ports/codec.ts";
@@ -39,7 +40,10 @@ export interface ScheduleSummary {
   readonly failures: number;
   /** What the last of them failed with; null if none has. */
   readonly lastError: string | null;
+  readonly catchUp: { readonly max: number; readonly windowMs: number | null };
   readonly createdAt: Date;
+  /** When it was last written: by somebody who has changed it, or because one of its times had come. */
+  readonly updatedAt: Date;
 }
 
 /** What became of a time of a schedule. */
@@ -58,7 +62,6 @@ export interface ScheduleDescription extends ScheduleSummary {
   readonly priority: number;
   readonly attributes: Attributes;
   readonly timeoutMs: number | null;
-  readonly catchUp: { readonly max: number; readonly windowMs: number | null };
   /** The last 100, the oldest first. */
   readonly decisions: readonly ScheduleDecisionView[];
 }
@@ -72,8 +75,8 @@ export interface SchedulePage {
 }
 
 export function summarizeSchedule(schedule: Schedule): ScheduleSummary {
-  const { id, definition, state, open, createdAt } = schedule;
-  const { workflow, version, queue, spec, overlap, paused, note, by } = definition;
+  const { id, definition, state, open, createdAt, revision } = schedule;
+  const { workflow, version, queue, spec, overlap, paused, note, by, catchUpMax, catchUpWindowMs } = definition;
   return {
     id,
     workflow,
@@ -91,7 +94,10 @@ export function summarizeSchedule(schedule: Schedule): ScheduleSummary {
     openStatus: open && !isClosed(open.status) ? open.status : null,
     buffered: state.buffered.length,
     ...failuresAfter(state, open),
+    catchUp: { max: catchUpMax, windowMs: catchUpWindowMs },
     createdAt: new Date(createdAt),
+    // Whoever writes makes the revision, by a clock that may be behind that of the store.
+    updatedAt: new Date(Math.max(createdAt, timeOfUuidV7(revision))),
   };
 }
 
@@ -106,14 +112,13 @@ export function describeSchedule(
   codec: Codec,
 ): ScheduleDescription {
   const { definition, input } = schedule;
-  const { priority, attributes, timeoutMs, catchUpMax, catchUpWindowMs } = definition;
+  const { priority, attributes, timeoutMs } = definition;
   return {
     ...summarizeSchedule(schedule),
     input: codec.decode(input),
     priority,
     attributes,
     timeoutMs,
-    catchUp: { max: catchUpMax, windowMs: catchUpWindowMs },
     decisions: decisions.map(({ at, ...rest }) => ({ at: new Date(at), ...rest })),
   };
 }

@@ -18,6 +18,8 @@ export interface TransferResult {
   readonly skipped: readonly SkippedTransfer[];
   /** How many were left out. */
   readonly skippedCount: number;
+  /** How many of them for which reason, by `code`. */
+  readonly skippedCodes: Readonly<Record<string, number>>;
 }
 
 /** How many of them are named. */
@@ -26,6 +28,7 @@ export const SKIPPED_MAX = 1_000;
 export class TransferCount {
   runs = 0;
   #skippedCount = 0;
+  readonly #codes = new Map<string, number>();
   readonly #skipped: SkippedTransfer[] = [];
   /** Of those that are named. */
   readonly #runIds = new Set<string>();
@@ -33,12 +36,14 @@ export class TransferCount {
   skip({ runId, id }: { readonly runId: string; readonly id: string }, code: string): void {
     if (this.#runIds.has(runId)) return;
     this.#skippedCount += 1;
+    this.#codes.set(code, (this.#codes.get(code) ?? 0) + 1);
     if (this.#skipped.length >= SKIPPED_MAX) return;
     this.#runIds.add(runId);
     this.#skipped.push({ runId, id, code });
   }
 
   get result(): TransferResult {
-    return { runs: this.runs, skipped: this.#skipped, skippedCount: this.#skippedCount };
+    const skippedCodes = Object.fromEntries(this.#codes);
+    return { runs: this.runs, skipped: this.#skipped, skippedCount: this.#skippedCount, skippedCodes };
   }
 }

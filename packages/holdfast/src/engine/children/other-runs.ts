@@ -31,7 +31,7 @@ import { canceledRunId } from "./closed-children.ts";
 import { endDraft } from "./end-draft.ts";
 import { type EndDebt, type NearParent, ToldEnds } from "./near-ends.ts";
 import { reopenChild } from "./reopen-child.ts";
-import { addressOf, namespaceRefused, sendMessage } from "./send-message.ts";
+import { addressOf, isAwaited, isFromFormer, namespaceRefused, sendMessage } from "./send-message.ts";
 import { startOfChild } from "./start-of-child.ts";
 
 /** How long a run stays after the end of a child, for the next one. */
@@ -117,12 +117,17 @@ export class OtherRuns implements NearParent {
 
   /** Ops whose call is to be made later: the run was retried because of them. */
   get delayed(): readonly DrivenOp[] {
-    return this.#ops.length === 0 ? NONE : this.#ops.filter((op) => op.pending && delayOf(op) !== undefined);
+    return this.#ops.length === 0 ? NONE : this.#ops.filter((op) => op.pending && this.#delayOf(op) !== undefined);
+  }
+
+  /** When the call may be made. A child that is being wound up does not wait. */
+  #delayOf(op: DrivenOp): number | undefined {
+    const { child, message } = this.#childFirst(op) ?? op;
+    return child?.closing ? undefined : (child ?? message)?.retryAt;
   }
 
   #isEarly(op: DrivenOp): boolean {
-    const retryAt = delayOf(op);
-    return retryAt !== undefined && retryAt > this.#host.storeTime.now();
+    return (this.#delayOf(op) ?? 0) > this.#host.storeTime.now();
   }
 
   /** The run is no longer here. It may come back as it is. */
@@ -152,6 +157,13 @@ export class OtherRuns implements NearParent {
     for (const op of this.#run.machine.takeCalls()) if (this.#needsCall(op)) this.#ops = appended(this.#ops, op);
   }
 
+  /** After a retry and in a fork, a message may be for a child that is still to be found or started: the op of that child. */
+  #childFirst({ message }: DrivenOp): DrivenOp | undefined {
+    if (!message?.child || (message.child.begun && !message.child.lost)) return undefined;
+    const op = this.#run.machine.op(message.child.op);
+    return op?.pending ? op : undefined;
+  }
+
   /** Whether the store is still to be called for it. */
   #needsCall({ pending, child, message }: DrivenOp): boolean {
     if (!pending) return false;
@@ -168,7 +180,8 @@ export class OtherRuns implements NearParent {
     const active = this.#host.lease.active();
     for (const op of ops) {
       if (!this.#needsCall(op)) continue;
-      if (active && this.#run.mayUse(op) && !this.#calling.has(op) && !this.#isEarly(op)) void this.#call(op);
+      const waits = this.#calling.has(op) || this.#isEarly(op) || this.#childFirst(op);
+      if (active && this.#run.mayUse(op) && !waits) void this.#call(op);
       else this.#ops = appended(this.#ops, op);
     }
   }
@@ -310,9 +323,10 @@ export class OtherRuns implements NearParent {
   refuses({ op: id, endOf, end, type }: QueuedDraft): boolean {
     if (endOf === undefined) return false;
     const op = this.#run.machine.op(id);
-    if (!op || type.startsWith("message_")) return !op?.message || !isAwaited(op.message);
-    const { child } = op;
-    if (!child || child.identity.runId !== endOf || child.isForgotten(end)) return true;
+    const { child, message } = op ?? {};
+    if (op && message && isAwaited(message)) return isFromFormer(message, endOf) || this.#childFirst(op) !== undefined;
+    if (!op || !child || type.startsWith("message_")) return true;
+    if (child.identity.runId !== endOf || child.isForgotten(end)) return true;
     if (!child.lost) return false;
     // What has become of it decides what happens now.
     this.#again(op);
@@ -382,14 +396,4 @@ export class OtherRuns implements NearParent {
     const about = addressOf(this.#run.run, (op.message as MessageWork).to);
     this.#run.push({ type: "message_failed", op: op.id, meta: { ...about, error: record } });
   }
-}
-
-/** When the call may be made. A child that is being wound up does not wait. */
-function delayOf({ child, message }: DrivenOp): number | undefined {
-  return child?.closing ? undefined : (child ?? message)?.retryAt;
-}
-
-/** Whether the answer comes as a message. */
-function isAwaited({ content: { type } }: MessageWork): boolean {
-  return type === "result" || type === "update";
 }

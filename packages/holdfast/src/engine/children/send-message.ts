@@ -1,7 +1,7 @@
 import { inboxFull, runClosed, runNotFound } from "../../calls/refused-message.ts";
 import { settledFate, updateFailure } from "../../calls/update-answer.ts";
 import { HoldfastError } from "../../errors/holdfast-error.ts";
-import { sentMessageId } from "../../model/ids.ts";
+import { replyMessageId, sentMessageId } from "../../model/ids.ts";
 import { EMPTY_PAYLOAD } from "../../model/payload.ts";
 import type { Run } from "../../model/run.ts";
 import { traceOf } from "../../model/run-seed.ts";
@@ -86,6 +86,16 @@ function requireDelivered({ outcome, status }: DeliverOutcome, run: Run, to: Mes
   // A run that has ended needs no cancel.
   if (outcome === "closed" && type !== "cancel") throw runClosed(id, status);
   if (outcome === "full") throw inboxFull(id);
+}
+
+/** Whether the answer comes as a message. */
+export function isAwaited({ content: { type } }: MessageWork): boolean {
+  return type === "result" || type === "update";
+}
+
+/** Whether it is the answer of a run that was the child once: the one that has taken its place is asked. */
+export function isFromFormer({ child }: MessageWork, endOf: string): boolean {
+  return child?.former.some((runId) => endOf === runId || endOf.startsWith(replyMessageId(runId, ""))) ?? false;
 }
 
 /** As the event says it. */

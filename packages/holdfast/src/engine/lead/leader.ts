@@ -124,7 +124,7 @@ export class Leader {
     try {
       const result = await passSchedules(this.#params, () => this.#running && this.#leading);
       this.#awaited = new Set(result.awaited);
-      this.#again ||= result.more || result.awaited.some((runId) => this.#ended.has(runId));
+      this.#again ||= result.awaited.some((runId) => this.#ended.has(runId));
       this.#expect(result);
       this.#leaving = result.left ? this.#leaving + 1 : 0;
       if (result.left) this.#ringIn(lockedMs(this.#params.random, this.#leaving));

@@ -2,12 +2,13 @@
  * Retention: the leader deletes runs that ended longer ago than their namespace keeps them. It makes a round at least once a minute:
  * reads the rules of all namespaces, and goes through what they name, a small batch of each in turn.
  *
- * A batch locks the runs that it deletes, and nothing that is open. After each batch it rests for many times as long as the batch took,
- * so that a purge of millions costs the others a small part of the store's time. A round that takes long is
+ * A batch locks the runs that it deletes, and nothing that is open. After each batch it rests for many times as long as the batch was at
+ * work, so that a purge of millions costs the others a small part of the store's time. In a busy process most of what a call takes is its
+ * wait for a turn: as much as a call takes that does nothing. A round that takes long is
  * ended and begun again: rules that have changed count from then on, and nothing is lost, because what is deleted is gone.
  *
  * That pace does not do for a store in which more ends than that, for hours. So after a round that has not come to its end it looks at
- * how many runs have ended in the last hour, and rests less, as far as it must to delete more than those.
+ * how many runs have ended in the last hour, and rests less and deletes more at a time, as far as it must to delete more than those.
  */
 import { EarliestTimer } from "../../calls/earliest-timer.ts";
 import { isTransient } from "../../calls/store-retry.ts";
@@ -22,15 +23,16 @@ import type { Telemetry } from "../../ports/telemetry.ts";
 const REPEAT_MS = 50_000;
 const ROUND_MS = REPEAT_MS / 2;
 const RUNS_PER_BATCH = 250;
-/**
- * How many times as long as a batch took nothing is deleted after it; the least, and the most: in a busy process most of what a batch
- * takes is its wait for a turn.
- */
+/** How many times as long as a batch was at work nothing is deleted after it; and the least, the most, and what counts where a batch takes long. */
 const REST_FACTOR = 20;
 const REST_MS_MIN = 20;
 const REST_MS_MAX = 1_000;
+const REST_FACTOR_LONG = 10;
 /** The least if it would fall behind otherwise; how far it looks back for that, and how much faster than runs end it is then. */
 const REST_FACTOR_MIN = 2;
+/** So many batches a second, as long as none is larger than this: each waits for a turn, and not many do in a second. */
+const BATCHES_PER_SECOND = 2;
+const RUNS_PER_BATCH_MAX = 1_000;
 const LOOKED_BACK_MS = 60 * 60 * 1000;
 const FASTER = 1.5;
 
@@ -129,17 +131,21 @@ export class RetentionDuty {
     const round = this.#round;
     const [stretch, ...others] = round.stretches;
     if (!stretch || clock.monotonic() > round.endsAt) return this.#end(round);
+    const beganAt = clock.monotonic();
+    await this.#params.store.readClock();
     const sentAt = clock.monotonic();
-    const { purged, more, last } = await this.#params.store.runs.purge(batchOf(stretch, round.now));
+    const { purged, more, last } = await this.#params.store.runs.purge(batchOf(stretch, round));
+    const endedAt = clock.monotonic();
     round.purged += purged;
     if (purged > 0) this.#params.telemetry?.count("runs_purged", purged, {});
     round.stretches = more && last ? [...others, { ...stretch, after: last }] : others;
     if (purged === 0) return 0;
-    const tookMs = clock.monotonic() - sentAt;
-    const usualMs = Math.min(REST_MS_MAX, Math.max(REST_MS_MIN, REST_FACTOR * tookMs));
+    const workMs = Math.max(0, endedAt - sentAt - (sentAt - beganAt));
+    const shortMs = Math.min(REST_MS_MAX, Math.max(REST_MS_MIN, REST_FACTOR * workMs));
+    const usualMs = Math.max(shortMs, REST_FACTOR_LONG * workMs);
     if (round.perSecond === 0) return usualMs;
-    const neededMs = (1_000 * purged) / round.perSecond - tookMs;
-    return Math.min(usualMs, Math.max(REST_MS_MIN, REST_FACTOR_MIN * tookMs, neededMs));
+    const neededMs = (1_000 * purged) / round.perSecond - (endedAt - beganAt);
+    return Math.min(usualMs, Math.max(REST_MS_MIN, REST_FACTOR_MIN * workMs, neededMs));
   }
 
   /** Runs of these namespaces that ended in the last hour, on average. */
@@ -179,8 +185,10 @@ function stretchesOf({ namespace, rules }: NamespaceRetention): Stretch[] {
   );
 }
 
-function batchOf({ namespace, statuses, keptMs, after }: Stretch, now: number): PurgeRunsParams {
+function batchOf({ namespace, statuses, keptMs, after }: Stretch, { now, perSecond }: Round): PurgeRunsParams {
   const behind = after ? { after } : {};
   const what = { namespace, statuses, endedBefore: now - keptMs, ...behind };
-  return { ...what, limit: RUNS_PER_BATCH, sparesLastOfSchedules: true };
+  const needed = Math.ceil(perSecond / BATCHES_PER_SECOND);
+  const limit = Math.min(RUNS_PER_BATCH_MAX, Math.max(RUNS_PER_BATCH, needed));
+  return { ...what, limit, sparesLastOfSchedules: true };
 }

@@ -8,13 +8,13 @@
  *  S2. Whatever was not written is still due: a pass that dies, or whose answer is lost, is repeated by the next one.
  *  S3. A run that somebody else has started under the id of a time's run is none of the schedule's: it neither counts as its open
  *      run, nor is it stopped. The store writes nothing if an id is taken, and the times are judged again.
- *  S4. A run that is to make way for a buffered time is stopped after the time is buffered, and again by later passes until it
- *      has ended: stopping it is idempotent. If the time was not buffered after all, because somebody has changed the schedule or
- *      deleted it, the run is left alone; and so it is if another run has the id of the time, which could not be started then. An id that is
- *      taken after that was looked up is as one that is taken after the run was stopped.
+ *  S4. A run that is to make way for a buffered time is stopped after the time is buffered. If the time was not buffered after all,
+ *      because somebody has changed the schedule or deleted it, the run is left alone; and so it is if another run has the id of the time,
+ *      which could not be started then. A run that is terminated ends in the same change that starts the next one: both, or neither.
+ *      A run that is canceled is told again by later passes until it has ended; an id that is taken meanwhile cannot be foreseen.
  *  S5. A schedule that cannot be fired keeps no other from being fired.
  */
-import { dueTimes, putOf, takenTimes } from "../../calls/scheduled-runs.ts";
+import { dueTimes, putOf, takenTimes, takenTimesOfAll } from "../../calls/scheduled-runs.ts";
 import type { StoreTime } from "../../calls/store-time.ts";
 import { toErrorRecord } from "../../errors/error-record.ts";
 import { HoldfastError, isHoldfastError } from "../../errors/holdfast-error.ts";
@@ -47,7 +47,7 @@ export interface SchedulePassParams {
 }
 
 export interface PassResult extends ScheduleOutlook {
-  /** Runs have ended that were in the way of buffered times: another pass at once starts those. */
+  /** Runs have made way for one of several buffered times: another pass at once deals with the others. */
   readonly more: boolean;
   /** Somebody else was faster, or has locked something: those schedules may still be due (S2). */
   readonly left: boolean;
@@ -64,26 +64,44 @@ interface Turn {
   readonly put: PutSchedule;
 }
 
-/** It ends early if `goesOn` says no: this worker does not lead any more. */
+/** Schedules that were read together, and what is to become of them. */
+interface Page {
+  readonly due: DueSchedulesResult;
+  readonly turns: readonly Turn[];
+}
+
+/**
+ * It ends early if `goesOn` says no: this worker does not lead any more. While a page is written the next one is read and judged: the
+ * schedules of a page are due behind those of the page before it, so what is written about these changes nothing for them.
+ */
 export async function passSchedules(params: SchedulePassParams, goesOn: () => boolean): Promise<PassResult> {
-  const pages: PassResult[] = [];
-  let after: DuePosition | undefined;
-  let beganAt: number | undefined;
-  do {
-    const sentAt = params.clock.monotonic();
-    const due = await params.store.schedules.due({ limit: SCHEDULES_PER_CALL_MAX, ...(after ? { after } : {}) });
-    params.storeTime.observe(due.now, sentAt);
-    beganAt ??= due.now;
-    pages.push(await passPage(params, due));
-    after = behind(due, beganAt);
-  } while (after && goesOn());
+  const results: PassResult[] = [];
+  let page: Page | undefined = await readPage(params);
+  const beganAt = page.due.now;
+  while (page) {
+    const writing = carryOut(params, page);
+    const after = behind(page.due, beganAt);
+    const reading = after && goesOn() ? readPage(params, after) : undefined;
+    // If the page cannot be written, nobody is told that the next one could not be read either.
+    reading?.catch(() => {});
+    results.push(await writing);
+    const next: Page | undefined = await reading;
+    page = goesOn() ? next : undefined;
+  }
   return {
-    nextAt: earliest(pages.map(({ nextAt }) => nextAt)),
-    waiting: pages.some(({ waiting }) => waiting),
-    awaited: pages.flatMap(({ awaited }) => awaited),
-    more: pages.some(({ more }) => more),
-    left: pages.some(({ left }) => left),
+    nextAt: earliest(results.map(({ nextAt }) => nextAt)),
+    waiting: results.some(({ waiting }) => waiting),
+    awaited: results.flatMap(({ awaited }) => awaited),
+    more: results.some(({ more }) => more),
+    left: results.some(({ left }) => left),
   };
+}
+
+async function readPage(params: SchedulePassParams, after?: DuePosition): Promise<Page> {
+  const sentAt = params.clock.monotonic();
+  const due = await params.store.schedules.due({ limit: SCHEDULES_PER_CALL_MAX, ...(after ? { after } : {}) });
+  params.storeTime.observe(due.now, sentAt);
+  return { due, turns: due.schedules.flatMap((schedule) => turnOf(params, schedule, due.now) ?? []) };
 }
 
 /** In the order of `due` the first position of those that wait: no schedule has an empty id. */
@@ -101,22 +119,17 @@ function behind({ schedules, more, now }: DueSchedulesResult, beganAt: number): 
   return dueAt !== null && dueAt > beganAt ? FIRST_WAITING : { dueAt, namespace, id };
 }
 
-async function passPage(params: SchedulePassParams, due: DueSchedulesResult): Promise<PassResult> {
-  const turns = due.schedules.flatMap((schedule) => turnOf(params, schedule, due.now) ?? []);
-  const written: Turn[] = [];
-  let left = false;
-  for (const batch of batches(turns)) {
-    const result = await write(params, batch);
-    written.push(...result.turns);
-    left ||= result.left;
-  }
+async function carryOut(params: SchedulePassParams, { due, turns }: Page): Promise<PassResult> {
+  const { turns: written, left } = await writeAll(params, turns);
   const after = written.map(({ schedule, put }) => ({ ...schedule, revision: put.next, state: put.state }));
-  const untouched = due.schedules.filter((one) => !turns.some(({ schedule }) => schedule === one));
-  const terminated = await stopOthers(params, [...after, ...untouched], due.now);
-  const awaited = [...due.awaited, ...written.flatMap(awaitedAfter)];
+  const touched = new Set(turns.map(({ schedule }) => schedule));
+  const untouched = due.schedules.filter((one) => !touched.has(one));
+  const stopped = await stopOthers(params, [...after, ...untouched], due.now);
+  const awaited = [...due.awaited, ...[...written, ...stopped.turns].flatMap(awaitedAfter)];
   const waiting = due.waiting || after.some(({ state }) => state.waits !== "no");
   const nextAt = earliest([due.nextAt, ...after.map(({ state }) => state.nextAt)]);
-  return { nextAt, waiting, awaited, more: terminated > 0, left };
+  const more = stopped.turns.some(({ put }) => put.state.waits === "look");
+  return { nextAt, waiting, awaited, more, left: left || stopped.left };
 }
 
 /** The run for whose end the buffered times of the schedule wait from now on. */
@@ -137,19 +150,28 @@ function turnOf(
   now: number,
   taken: Turn["taken"] = new Map(),
 ): Turn | undefined {
-  const { clock, random, log } = params;
-  try {
+  return ifReadable(params, schedule, () => {
     const { times, missed, nextAt } = dueTimes(schedule, now);
     const judged = judgeTimes({ ...schedule, state: { ...schedule.state, nextAt } }, times, { taken });
     const decided = [...missed, ...judged.decided];
     if (decided.length === 0 && nextAt === schedule.state.nextAt) return undefined;
-    const put = putOf(schedule, { ...judged, decided }, uuidV7(clock.now(), random.bytes(16)), params);
+    const put = putOf(schedule, { ...judged, decided }, newRevision(params), params);
     return { schedule, now, taken, starts: judged.starts, put };
+  });
+}
+
+function ifReadable<T>({ log }: SchedulePassParams, schedule: Schedule, judge: () => T): T | undefined {
+  try {
+    return judge();
   } catch (error) {
     const { namespace, id } = schedule;
     log.error({ namespace, schedule: id, error: String(error) }, "the times of a schedule cannot be computed here");
     return undefined;
   }
+}
+
+function newRevision({ clock, random }: SchedulePassParams): string {
+  return uuidV7(clock.now(), random.bytes(16));
 }
 
 function* batches(turns: readonly Turn[]): Generator<readonly Turn[]> {
@@ -174,12 +196,24 @@ interface Written {
   readonly left: boolean;
 }
 
+async function writeAll(params: SchedulePassParams, turns: readonly Turn[]): Promise<Written> {
+  const written: Turn[] = [];
+  let left = false;
+  for (const batch of batches(turns)) {
+    const result = await write(params, batch);
+    written.push(...result.turns);
+    left ||= result.left;
+  }
+  return { turns: written, left };
+}
+
 /** What the store refuses in a batch is written alone; a schedule that is refused alone fails, and goes on with its next time. */
 async function write(params: SchedulePassParams, batch: readonly Turn[]): Promise<Written> {
   try {
     const puts = batch.map(({ put }) => put);
     const { outcomes } = await params.store.schedules.putIfRevision({ puts, announce: false });
     const turns = batch.filter((_, i) => outcomes[i]?.outcome === "written");
+    for (const [i, { owes }] of outcomes.entries()) if (owes) owing(params, batch[i] as Turn);
     if (params.telemetry) countStarts(params.telemetry, turns);
     const again: Turn[] = [];
     let left = outcomes.some(({ outcome }) => outcome === "moved" || outcome === "busy");
@@ -202,6 +236,10 @@ async function write(params: SchedulePassParams, batch: readonly Turn[]): Promis
   }
 }
 
+function owing({ onOwing }: SchedulePassParams, { put: { namespace, terminates } }: Turn): void {
+  if (terminates) onOwing({ namespace, runId: terminates.runId });
+}
+
 function countStarts(telemetry: Telemetry, turns: readonly Turn[]): void {
   for (const { put } of turns) for (const { run } of put.starts) telemetry.count("runs_started", 1, startLabels(run));
 }
@@ -219,7 +257,8 @@ async function judgedAgain(params: SchedulePassParams, turn: Turn, ids: readonly
 }
 
 async function writeFailed(params: SchedulePassParams, turn: Turn, error: HoldfastError): Promise<Written> {
-  const { schedule, put } = turn;
+  const { schedule } = turn;
+  const { terminates: _stays, ...put } = turn.put;
   const { namespace, id, state } = schedule;
   const reason = error.message;
   if (put.starts.length === 0) {
@@ -229,45 +268,61 @@ async function writeFailed(params: SchedulePassParams, turn: Turn, error: Holdfa
   const decided = put.decided.map((one) => (one.what === "fired" ? { ...one, what: "failed" as const, reason } : one));
   const { nextAt, buffered, waits } = put.state;
   const after = { ...state, nextAt, buffered, waits, failures: state.failures + 1, lastError: reason };
+  // A run that should have made way goes on.
   return write(params, [{ ...turn, put: { ...put, starts: [], decided, state: after } }]);
 }
 
-/** Stops the runs that are in the way of a buffered time. Returns how many have ended by that. */
-async function stopOthers(params: SchedulePassParams, schedules: readonly Schedule[], now: number): Promise<number> {
-  const { store, limits = DEFAULT_LIMITS, onOwing } = params;
+const MAKES_WAY = "the next time of the schedule has come";
+
+/** Stops the runs that are in the way of a buffered time. Those that are terminated are followed by the next ones at once. */
+async function stopOthers(params: SchedulePassParams, schedules: readonly Schedule[], now: number): Promise<Written> {
   const stopping = schedules.filter((schedule) => stopPolicy(schedule) !== undefined);
-  const runIds = await ownRuns(store, stopping);
+  const runIds = await ownRuns(params.store, stopping);
   const own = stopping.filter((schedule) => runIds.has(schedule));
-  const inTheWay = await startable(params, own, now);
-  const runOf = (schedule: Schedule) => ({
-    namespace: schedule.namespace,
-    runId: runIds.get(schedule) as string,
+  const toCancel = own.filter((schedule) => stopPolicy(schedule) === "cancel-other");
+  const taken = await takenTimesOfAll(
+    params.store,
+    toCancel.map((schedule) => ({ ...schedule, times: schedule.state.buffered })),
+  );
+  await cancelOthers(
+    params,
+    toCancel.filter((_, i) => taken[i]?.size === 0),
+    runIds,
+  );
+  const inVain = toCancel.flatMap((schedule, i) =>
+    taken[i]?.size ? (turnOf(params, schedule, now, taken[i]) ?? []) : [],
+  );
+  const replaced = own
+    .filter((schedule) => stopPolicy(schedule) === "terminate-other")
+    .flatMap((schedule) => replacement(params, schedule, runIds.get(schedule) as string, now) ?? []);
+  return writeAll(params, [...inVain, ...replaced]);
+}
+
+async function cancelOthers(
+  { store, limits = DEFAULT_LIMITS }: SchedulePassParams,
+  schedules: readonly Schedule[],
+  runIds: ReadonlyMap<Schedule, string>,
+): Promise<void> {
+  if (schedules.length === 0) return;
+  const messages = schedules.map((schedule) => ({
+    to: { namespace: schedule.namespace, runId: runIds.get(schedule) as string },
+    kind: "cancel" as const,
+    messageId: sentMessageId(`schedule ${schedule.id}`, String(schedule.state.openId)),
+    ...messageFrom({ by: `schedule ${schedule.id}`, reason: MAKES_WAY }),
+  }));
+  await store.inbox.deliver({ messages, inboxMax: limits.inboxMax });
+}
+
+/** The change that starts the run of a buffered time, and terminates the open one for it. */
+function replacement(params: SchedulePassParams, schedule: Schedule, runId: string, now: number): Turn | undefined {
+  const { id, open } = schedule;
+  const data = { reason: MAKES_WAY, by: `schedule ${id}` };
+  const terminates = { runId, error: toErrorRecord(new HoldfastError("run_terminated", MAKES_WAY, { data })) };
+  return ifReadable(params, schedule, () => {
+    const judged = judgeTimes({ ...schedule, open: open && { ...open, status: "terminated" } }, []);
+    const put = { ...putOf(schedule, judged, newRevision(params), params), terminates };
+    return { schedule, now, taken: new Map(), starts: judged.starts, put };
   });
-  const canceled = inTheWay.filter((schedule) => stopPolicy(schedule) === "cancel-other");
-  if (canceled.length > 0) {
-    const messages = canceled.map((schedule) => ({
-      to: runOf(schedule),
-      kind: "cancel" as const,
-      messageId: sentMessageId(`schedule ${schedule.id}`, String(schedule.state.openId)),
-      ...messageFrom({ by: `schedule ${schedule.id}`, reason: "the next time of the schedule has come" }),
-    }));
-    await store.inbox.deliver({ messages, inboxMax: limits.inboxMax });
-  }
-  const terminated = inTheWay.filter((schedule) => stopPolicy(schedule) === "terminate-other");
-  let ended = 0;
-  for (const schedule of terminated) {
-    const { namespace, id } = schedule;
-    const reason = "the next time of the schedule has come";
-    const error = toErrorRecord(
-      new HoldfastError("run_terminated", reason, { data: { reason, by: `schedule ${id}` } }),
-    );
-    const runs = [runOf(schedule)];
-    for (const { outcome, runId, owes } of await store.runs.terminate({ runs, error })) {
-      if (outcome === "terminated") ended += 1;
-      if (owes && runId !== null) onOwing({ namespace, runId });
-    }
-  }
-  return ended;
 }
 
 /**
@@ -284,20 +339,4 @@ async function ownRuns(store: Store, schedules: readonly Schedule[]): Promise<Re
       return run && scheduleOf(run.attributes)?.schedule === schedule.id ? [[schedule, run.runId]] : [];
     }),
   );
-}
-
-/** Those whose buffered times can be started. If others have their ids, that is noted, and nothing is stopped for them (S4). */
-async function startable(
-  params: SchedulePassParams,
-  schedules: readonly Schedule[],
-  now: number,
-): Promise<readonly Schedule[]> {
-  const free: Schedule[] = [];
-  for (const schedule of schedules) {
-    const taken = await takenTimes(params.store, schedule, schedule.state.buffered);
-    const turn = taken.size === 0 ? undefined : turnOf(params, schedule, now, taken);
-    if (turn) await write(params, [turn]);
-    else if (taken.size === 0) free.push(schedule);
-  }
-  return free;
 }

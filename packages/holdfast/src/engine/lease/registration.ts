@@ -26,8 +26,9 @@ export interface RegistrationParams {
 /** A worker's row in the store: each registration begins a lease under a new id. */
 export class Registration {
   readonly #params: RegistrationParams;
-  /** The worker's name in the store; differs from its own if a twin has taken that. */
+  /** The worker's name in the store; differs from its own if another live worker has that. */
   #rowName: string;
+  readonly #formerIds = new Set<string>();
 
   constructor(params: RegistrationParams) {
     this.#params = params;
@@ -49,8 +50,9 @@ export class Registration {
       leaseMs,
       coordinates: options.coordinate,
     };
-    const registered = await registerWorker({ ...ports, life }, row, again, unwanted);
+    const registered = await registerWorker({ ...ports, life }, row, { again, formerIds: this.#formerIds }, unwanted);
     if (!registered) return;
+    this.#formerIds.add(registered.workerId);
     if (registered.tries > 1) sweeper.noteOutage();
     storeTime.observe(registered.now, registered.askedAt);
     lease.begin(registered.workerId, registered.sentMonotonic, registered.sentWall);

@@ -78,7 +78,7 @@ export interface WorkerOptions<S extends string = string> {
    */
   readonly labels?: readonly string[] | Readonly<Record<string, string>>;
   /**
-   * The worker's name in `health()`, `why()` and the log.
+   * The worker's name in `health()`, `why()` and the log. Of several in one process the second one is called `orders~2`, and so on.
    * @defaultValue the name of the program and a number: `server-1` for `server.ts`
    */
   readonly name?: string;

@@ -1,6 +1,6 @@
 /** Places in queues with limits, and the lines before them (model/decisions/admission.ts). */
-import { type Admission, admit, agedPriority, paceAfter } from "../../model/decisions/admission.ts";
-import { isDue } from "../../model/decisions/due-time.ts";
+import { type Admission, admit, agedPriority, paceAfter, sortAgainAt } from "../../model/decisions/admission.ts";
+import { earlier, isDue } from "../../model/decisions/due-time.ts";
 import { NO_KEY, type QueueKind } from "../../model/queue-limits.ts";
 import { waitingForPlace, waitsForPlace } from "../../model/waiting.ts";
 import type { MemoryState, RunRecord } from "../state.ts";
@@ -118,12 +118,16 @@ export function makeReady({ keys, state }: LimitedQueue, key: string): void {
   keys.set(key, { ...known, virtualTime, ready: true, wakeAt: null });
 }
 
-/** Gives up to so many places to what this claim can serve. Returns those that got one, in order, and when to ask again. */
+/**
+ * Gives up to so many places to what this claim can serve. Returns those that got one, in order, and when to ask again. `left`: something is
+ * still to be sorted in.
+ */
 export function admitFrom<T extends { readonly priority: number }>(
   state: MemoryState,
   limited: LimitedQueue,
   limit: number,
   serve: (entry: InQueue) => T | undefined,
+  left: boolean,
   now: number,
 ): { readonly admitted: readonly T[]; readonly nextAt: number | null } {
   const { keys, limits } = limited;
@@ -163,14 +167,15 @@ export function admitFrom<T extends { readonly priority: number }>(
   for (const { key, entry } of admission.taken)
     givePlace(state, limited, key, { ...entry.entry, namespace: limited.namespace, queue: limited.queue }, now);
   const admitted = admission.taken.map(({ entry }) => entry.one);
-  return { admitted, nextAt: nextAfter(limited, admission.nextAt) };
+  const again = left ? sortAgainAt(limits, limited.state, now) : null;
+  return { admitted, nextAt: earlier(nextAfter(limited, admission.nextAt), again) };
 }
 
 /** Tokens make a key ready by themselves; the places of the queue do not. */
 function nextAfter({ keys, limits, state }: LimitedQueue, nextAt: number | null): number | null {
   if (limits.concurrency !== undefined && state.running >= limits.concurrency) return nextAt;
   const times = [...keys.values()].flatMap(({ wakeAt }) => (wakeAt === null ? [] : [wakeAt]));
-  return times.reduce((first: number | null, at) => Math.min(first ?? at, at), nextAt);
+  return times.reduce(earlier, nextAt);
 }
 
 /** Whether a run only winds up, because it was canceled or its deadline has passed: that takes no place. */

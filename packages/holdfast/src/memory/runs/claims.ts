@@ -1,5 +1,5 @@
-import { limitedFirst, sortedInFirst } from "../../model/decisions/admission.ts";
-import { isDue } from "../../model/decisions/due-time.ts";
+import { limitedFirst, sortedAtEachEnd, sortedInFirst } from "../../model/decisions/admission.ts";
+import { earlier, isDue } from "../../model/decisions/due-time.ts";
 import type { Message } from "../../model/message.ts";
 import { mayTakeUp } from "../../model/parked-by.ts";
 import type { ClaimRunsParams, ClaimRunsResult, TakeUpParams, TakeUpResult } from "../../ports/store.ts";
@@ -44,19 +44,19 @@ export function claimRuns(state: MemoryState, params: ClaimRunsParams, now: numb
     }
   };
   const noteNext = (at: number | null): void => {
-    if (at !== null) nextDueAt = Math.min(nextDueAt ?? at, at);
+    nextDueAt = earlier(nextDueAt, at);
   };
   const takeLimited = (limited: LimitedQueue): void => {
     const due = found.limited.get(limited) ?? [];
     const { free, left, nextAt: deadlineAt } = sortIn(state, limited, due, now);
-    moreDue ||= left;
     noteNext(deadlineAt);
     take(free);
     const serve = ({ runId }: InQueue): RunRecord | undefined => {
       const row = state.runs.get(runId) as RunRecord;
       return isInLine(row, now) && found.serves(row) ? row : undefined;
     };
-    const { admitted, nextAt } = admitFrom(state, limited, limit - taken.length, serve, now);
+    const { admitted, nextAt } = admitFrom(state, limited, limit - taken.length, serve, left, now);
+    moreDue ||= left && nextAt === now;
     for (const row of admitted) {
       hold(state, row, params.workerId, params.claimId, now);
       taken.push(row);
@@ -126,15 +126,12 @@ function sortIn(
   waiting.sort((a, b) => byDue(a, b) || runNumber(state, a.runId) - runNumber(state, b.runId));
   free.sort((a, b) => (a.runId < b.runId ? -1 : 1));
   let nextAt: number | null = null;
-  const sorted = sortedInFirst(waiting);
-  const left = sorted.length < waiting.length;
-  // The rest is sorted in at once: what comes next does not wait for a hint.
-  if (left) nextAt = now;
+  const sorted = sortedInFirst(waiting, sortedAtEachEnd(limited.limits, limited.state, now));
   for (const row of sorted) {
     queueRun(state, limited, row);
-    if (row.availableAt !== null) nextAt = Math.min(nextAt ?? row.availableAt, row.availableAt);
+    nextAt = earlier(nextAt, row.availableAt);
   }
-  return { free, left, nextAt };
+  return { free, left: sorted.length < waiting.length, nextAt };
 }
 
 export function holdRunsIfParkedByOtherCode(state: MemoryState, params: TakeUpParams, now: number): TakeUpResult {

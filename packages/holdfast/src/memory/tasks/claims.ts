@@ -1,5 +1,5 @@
-import { limitedFirst, sortedInFirst } from "../../model/decisions/admission.ts";
-import { isDue } from "../../model/decisions/due-time.ts";
+import { limitedFirst, sortedAtEachEnd, sortedInFirst } from "../../model/decisions/admission.ts";
+import { earlier, isDue } from "../../model/decisions/due-time.ts";
 import { fitsTask } from "../../model/decisions/task.ts";
 import type { ClaimTasksParams, ClaimTasksResult } from "../../ports/store.ts";
 import { admitFrom, isTaskInLine, limitedKey, limitedOf, lineUp, noteDue } from "../queues/place-state.ts";
@@ -36,16 +36,15 @@ export function claimTasks(state: MemoryState, params: ClaimTasksParams, now: nu
     for (const task of found.due.slice(0, room)) take(task);
   };
   const takeLimited = (limited: LimitedQueue): void => {
-    const left = sortIn(state, limited, found.limited.get(limited) ?? []);
-    moreDue ||= left;
-    if (left) nextDueAt = now;
+    const left = sortIn(state, limited, found.limited.get(limited) ?? [], now);
     const serve = ({ runId, seq }: InQueue): TaskRecord | undefined => {
       const task = state.tasks.get(taskKey({ runId, seq })) as TaskRecord;
       return isTaskInLine(task) && fitsTask(task, params) ? task : undefined;
     };
-    const { admitted, nextAt } = admitFrom(state, limited, limit - taken.length, serve, now);
+    const { admitted, nextAt } = admitFrom(state, limited, limit - taken.length, serve, left, now);
     for (const task of admitted) take(task);
-    if (nextAt !== null) nextDueAt = Math.min(nextDueAt ?? nextAt, nextAt);
+    moreDue ||= left && nextAt === now;
+    nextDueAt = earlier(nextDueAt, nextAt);
   };
   const limited = params.solo ? [] : limitedQueues(state, params);
   const first = limitedFirst(params.claimId);
@@ -79,9 +78,9 @@ function limitedQueues(state: MemoryState, { namespace, queues }: ClaimTasksPara
 }
 
 /** What is due goes into line. Returns whether something is left. */
-function sortIn(state: MemoryState, limited: LimitedQueue, due: TaskRecord[]): boolean {
+function sortIn(state: MemoryState, limited: LimitedQueue, due: TaskRecord[], now: number): boolean {
   due.sort((a, b) => (a.availableAt as number) - (b.availableAt as number));
-  const sorted = sortedInFirst(due);
+  const sorted = sortedInFirst(due, sortedAtEachEnd(limited.limits, limited.state, now));
   for (const task of sorted) {
     lineUp(state, limited, task, task.availableAt as number);
     task.availableAt = null;

@@ -1,22 +1,26 @@
 /**
  * Who gets a place in a queue with limits. Whatever is due in such a queue and has no place yet waits in the line of its key. A claim
  * gives places to the heads of the lines: keys take turns by their virtual time, which advances with each place by one divided by the
- * weight of the key. Within a line the priority decides, raised with age. Stores that run in this process share `admit`; PostgreSQL does the same in SQL (49-admission.ts).
+ * weight of the key. Within a line the priority decides, raised with age. Stores that run in this process share `admit`; PostgreSQL does the same in SQL (49-limits.ts).
  *
  *  Q1. The places of a key, and of a queue, that are taken and not given back are never more than its limit allows when one is given.
  *  Q2. A key whose line is not empty and that has a free place is ready, or will be when it has a token, or a place that was given back
  *      has not been counted yet; the next claim does that.
  *  Q3. A place is given back once: by the end of its run, or of its attempt. A continuation inherits it; a reopened run waits anew.
  */
-import { NO_KEY, type PlaceLimits, type QueueLimits, type RateLimit, SORTED_MAX } from "../queue-limits.ts";
+import { NO_KEY, type PlaceLimits, type QueueLimits, type RateLimit, SORTED_MAX, SORTED_MIN } from "../queue-limits.ts";
 
 /** So many keys a round looks at. */
 const KEYS_MAX = 100;
 /** How long the average lasts that `perSecond` is. */
 const AVERAGE_MS = 60_000;
+/** A claim may come so much later than a token that something waits for: what falls into a full bucket meanwhile is not lost. */
+const LATE_MS = 50;
+/** How soon a claim asks again that has left something to be sorted in, if nothing more could begin at the moment. */
+const SORT_PAUSE_MS = 20;
 
-/** The tokens that were left at that time. Null: as many as fit in. */
-export type Bucket = { readonly tokens: number; readonly at: number } | null;
+/** The tokens that were left at that time. `awaited`: something waited for the next one. Null: as many as fit in. */
+export type Bucket = { readonly tokens: number; readonly at: number; readonly awaited: boolean } | null;
 
 /** A queue, as far as its places are concerned. */
 export interface PlaceState {
@@ -66,10 +70,12 @@ export function admit<E>(
   const taken: { key: string; entry: E }[] = [];
   const passed = new Set<string>();
   let state = queue;
+  let turns = false;
   for (;;) {
     const room = Math.min(limit - taken.length, freePlaces(limits, state, now));
     const keys = room < 1 ? [] : lines.ready(Math.min(room, KEYS_MAX), passed);
     if (keys.length === 0) break;
+    turns = true;
     const shares = sharesOf(limits, keys, room, now);
     for (const [i, key] of keys.entries()) {
       const share = shares[i] as number;
@@ -86,16 +92,33 @@ export function admit<E>(
         entries.length,
         now,
       );
+      const empty = lines.isEmpty(key.key);
       const next = {
-        ...placed(own, key, entries.length, now),
+        ...awaiting(placed(own, key, entries.length, now), !empty),
         key: key.key,
         // One whose line has nothing for this claim moves back as well: the next claim should find others first.
         virtualTime: key.virtualTime + Math.max(1, entries.length) / weightOf(limits, key.key),
       };
-      lines.save(next, restOf(own, next, lines.isEmpty(key.key), now));
+      lines.save(next, restOf(own, next, empty, now));
     }
   }
-  return { queue: state, taken, nextAt: taken.length < limit ? tokenWaitedFor(limits, state, lines, now) : null };
+  const awaitedAt = tokenWaitedFor(limits, state, lines, now);
+  if (turns) state = awaiting(state, awaitedAt !== null);
+  return { queue: state, taken, nextAt: taken.length < limit ? awaitedAt : null };
+}
+
+function awaiting<S extends PlaceState>(state: S, awaited: boolean): S {
+  return state.bucket === null ? state : { ...state, bucket: { ...state.bucket, awaited } };
+}
+
+/**
+ * When a claim asks again that could not sort in everything: at once, unless nothing more could begin anyway. Then the work in progress
+ * goes first.
+ */
+export function sortAgainAt(limits: QueueLimits, queue: PlaceState, now: number): number {
+  if (freePlaces(limits, queue, now) >= 1) return now;
+  const at = now + SORT_PAUSE_MS;
+  return limits.rate && hasPlace(limits, queue) ? Math.min(at, tokenAt(queue.bucket, limits.rate, now)) : at;
 }
 
 /**
@@ -139,8 +162,8 @@ function hasPlace({ concurrency }: PlaceLimits, { running }: PlaceState): boolea
 }
 
 function placed<S extends PlaceState>({ rate }: PlaceLimits, state: S, count: number, now: number): S {
-  const bucket = rate === undefined ? null : { tokens: tokensIn(state.bucket, rate, now) - count, at: now };
-  return { ...state, running: state.running + count, bucket };
+  const bucket = rate && { tokens: tokensIn(state.bucket, rate, now) - count, at: now, awaited: false };
+  return { ...state, running: state.running + count, bucket: bucket ?? null };
 }
 
 /** Whether a key is ready again after it had its turn, and if not, when it will be. */
@@ -158,12 +181,14 @@ function restOf(own: PlaceLimits, state: KeyState, empty: boolean, now: number):
 
 /**
  * Tokens fall in one after the other, at a steady pace; those that do not fit in are lost. The fraction is how much of the next one has
- * come. It is never lost, also while the bucket is full: else every claim that comes a moment late would slow the rate down.
+ * come. It is never lost, also while the bucket is full; and while something waits, nor is what comes in LATE_MS: else every claim that
+ * comes a moment late would slow the rate down.
  */
 export function tokensIn(bucket: Bucket, { limit, perMs, burst }: RateLimit, now: number): number {
   if (bucket === null) return burst;
   const tokens = bucket.tokens + (Math.max(0, now - bucket.at) * limit) / perMs;
-  return tokens < burst + 1 ? tokens : burst + (tokens % 1);
+  const more = bucket.awaited ? Math.max(1, Math.floor((LATE_MS * limit) / perMs)) : 1;
+  return tokens < burst + more ? tokens : burst + more - 1 + (tokens % 1);
 }
 
 /** When there are so many tokens. */
@@ -200,7 +225,12 @@ export function limitedFirst(claimId: string): boolean {
   return /[0-7]$/.test(claimId);
 }
 
+/** How many of the oldest, and how many of the newest, a claim sorts in. */
+export function sortedAtEachEnd(limits: QueueLimits, queue: PlaceState, now: number): number {
+  return Math.max(SORTED_MIN, Math.min(SORTED_MAX, freePlaces(limits, queue, now)));
+}
+
 /** Those of many, in the order of their due times, that a claim sorts in. */
-export function sortedInFirst<T>(due: readonly T[]): readonly T[] {
-  return due.length <= 2 * SORTED_MAX ? due : [...due.slice(0, SORTED_MAX), ...due.slice(-SORTED_MAX)];
+export function sortedInFirst<T>(due: readonly T[], atEachEnd: number): readonly T[] {
+  return due.length <= 2 * atEachEnd ? due : [...due.slice(0, atEachEnd), ...due.slice(-atEachEnd)];
 }

@@ -40,3 +40,8 @@ export function isOverdueUnbegun(
     run.startedAt === null && run.status !== "parked" && run.deadlineAt !== null && run.deadlineAt + graceMs <= now
   );
 }
+
+/** The earlier of two times, of which either may be none. */
+export function earlier(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.min(a, b);
+}

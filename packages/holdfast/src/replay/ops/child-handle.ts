@@ -6,6 +6,7 @@ import type { MachineInside } from "../machine-inside.ts";
 import { quiet } from "../op.ts";
 import type { ChildWork } from "./child-work.ts";
 import { askCancel, askSignal, askUpdate } from "./message.ts";
+import { noteHandle } from "./message-work.ts";
 import type { ChildDefinition } from "./start-options.ts";
 
 /** Resolves once the child has been started. `result`: the promise of its output. */
@@ -37,6 +38,7 @@ export function makeChildHandle(
     cancel: (reason) => askCancel(machine, scope, "child.cancel", handle, reason),
   };
   noteOffering(handle, definition);
+  noteHandle(handle, child);
   const started = new Promise<ChildHandle>((resolve, reject) => {
     child.onStarted = () => resolve(handle);
     result.catch(reject);

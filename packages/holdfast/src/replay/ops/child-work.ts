@@ -3,6 +3,7 @@ import type { Attributes } from "../../model/event.ts";
 import { childRunId } from "../../model/ids.ts";
 import type { Payload } from "../../model/payload.ts";
 import type { Run } from "../../model/run.ts";
+import { appended, NONE } from "../../model/short-list.ts";
 
 /** What to start, as the code says. */
 export interface ChildSpec {
@@ -27,6 +28,8 @@ export class ChildWork {
   readonly byHandle: boolean;
   /** Counts the runs that have replaced each other as the child of this op, from 1. */
   generation = 1;
+  /** The run ids of those that were replaced. */
+  former: readonly string[] = NONE;
   /** History says that it was started. */
   begun = false;
   /** Where history first says that; 0 if it does not. */
@@ -58,6 +61,10 @@ export class ChildWork {
 
   asked(op: string): void {
     this.#op = op;
+  }
+
+  get op(): string {
+    return this.#op;
   }
 
   /** Which run it is: always the same for this op and generation. */
@@ -129,6 +136,7 @@ export class ChildWork {
     this.stopped = false;
     this.retryAt = undefined;
     if (generation === undefined) return;
+    this.former = appended(this.former, this.identity.runId);
     this.generation = generation;
     this.begun = false;
     this.#identity = undefined;

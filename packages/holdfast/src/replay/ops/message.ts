@@ -15,7 +15,7 @@ import { offeringOf, requireOffered } from "../context/offers.ts";
 import type { Scope } from "../context/scope.ts";
 import type { MachineInside } from "../machine-inside.ts";
 import { type OpModule, rejectOp, withData } from "../op.ts";
-import type { MessageContent, MessageTarget, MessageWork } from "./message-work.ts";
+import { type MessageContent, type MessageTarget, messageFor } from "./message-work.ts";
 import { otherRunError } from "./other-run-error.ts";
 import { PLAIN_OP } from "./plain-op.ts";
 import type { ChildDefinition } from "./start-options.ts";
@@ -43,15 +43,15 @@ export const MESSAGE: OpModule = {
   },
 };
 
-function ask(
-  machine: MachineInside,
-  scope: Scope,
-  name: string,
-  to: MessageTarget,
-  content: MessageContent,
-): Promise<unknown> {
-  const message: MessageWork = { to, content };
-  return machine.ask(MESSAGE, name, scope, { message });
+interface Asked {
+  /** Whom the code has named. */
+  readonly target: unknown;
+  readonly to: MessageTarget;
+  readonly content: MessageContent;
+}
+
+function ask(machine: MachineInside, scope: Scope, name: string, { target, to, content }: Asked): Promise<unknown> {
+  return machine.ask(MESSAGE, name, scope, { message: messageFor(target, to, content) });
 }
 
 export function askSignal(
@@ -78,7 +78,7 @@ export function askSignal(
     return machine.codec.encode(checked === undefined ? true : checked, what);
   };
   return withData(encode, (payload) =>
-    ask(machine, scope, `signal:${name}`, to, { type: "signal", name, payload }),
+    ask(machine, scope, `signal:${name}`, { target, to, content: { type: "signal", name, payload } }),
   ) as Promise<void>;
 }
 
@@ -105,7 +105,7 @@ export function askUpdate(
     return checked === undefined ? EMPTY_PAYLOAD : machine.codec.encode(checked, what);
   };
   return withData(encode, (payload) =>
-    ask(machine, scope, `${ASK_PREFIX}${name}`, to, { type: "update", name, payload }),
+    ask(machine, scope, `${ASK_PREFIX}${name}`, { target, to, content: { type: "update", name, payload } }),
   );
 }
 
@@ -121,7 +121,7 @@ export function askCancel(
   const content: MessageContent = { type: "cancel", reason: reason ?? "" };
   return withData(
     () => requireReason(reason, call),
-    () => ask(machine, scope, opName("cancel:", to, machine), to, content),
+    () => ask(machine, scope, opName("cancel:", to, machine), { target, to, content }),
   ) as Promise<void>;
 }
 
@@ -134,9 +134,11 @@ export function askResult(
   const call = "ctx.resultOf";
   machine.assertInTurn(call);
   const definition = isDefinition(definitionOrTarget) ? definitionOrTarget : undefined;
-  const to = readTarget(machine, call, definition ? (target as RunTarget) : (definitionOrTarget as RunTarget));
+  const named = definition ? (target as RunTarget) : (definitionOrTarget as RunTarget);
+  const to = readTarget(machine, call, named);
   requireOther(machine, call, to);
-  return ask(machine, scope, opName(RESULT_PREFIX, to, machine), to, { type: "result", workflow: definition?.name });
+  const content: MessageContent = { type: "result", workflow: definition?.name };
+  return ask(machine, scope, opName(RESULT_PREFIX, to, machine), { target: named, to, content });
 }
 
 function isDefinition(value: ChildDefinition | RunTarget): value is ChildDefinition {

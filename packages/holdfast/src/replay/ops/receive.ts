@@ -31,7 +31,7 @@ const RECEIVE_OPTIONS = { timeout: checkedLater };
 export const RECEIVE: OpModule = {
   ...PLAIN_OP,
   kind: "receive",
-  events: { commands: ["timer_created"], notes: [], ends: ["timer_fired", "signal_received"] },
+  events: { commands: ["timer_created", "signal_handed_on"], notes: [], ends: ["timer_fired", "signal_received"] },
   prefix: RECEIVE_PREFIX,
   leavesRecord: false,
   rest: "waiting",
@@ -109,8 +109,8 @@ export function valueFor({ scope }: Op, { op, meta, payload }: HistoryEvent, mac
 }
 
 /**
- * Signals that were given back go to receives that wait for them, in the turn in which that happened: which it is follows from
- * history, so there is no event of its own.
+ * Signals that were given back go to receives that wait for them, in the turn in which that happened. Which it is follows from
+ * history: its event is for people, and replay does not need it.
  */
 export function handOn(machine: MachineInside): void {
   for (const op of machine.signals.waitingInVain()) {
@@ -120,8 +120,19 @@ export function handOn(machine: MachineInside): void {
     if (number === undefined || number >= machine.ops.nextNumber(RECEIVE_PREFIX + name)) continue;
     if (isDecided(machine, op.id, machine.seenSeq)) continue;
     machine.release(op);
+    noteHandedOn(machine, op, number);
     op.resolve(taken(machine, name, op.scope));
   }
+}
+
+/** Code that has ended does nothing any more, and nothing may stand behind its end. */
+function noteHandedOn(machine: MachineInside, { id, scope }: Op, number: number): void {
+  if (machine.outcome) return;
+  machine.command({
+    type: "signal_handed_on",
+    op: id,
+    meta: { ...(number === 1 ? {} : { receive: number }), ...scope.branch },
+  });
 }
 
 /** Whoever forked the run had decided how it ends when that event was recorded: no signal is for it. */

@@ -1,4 +1,4 @@
-import { signal, workflow } from "holdfast";
+import { type Context, signal, workflow } from "holdfast";
 import { ended, type Feature } from "../feature.ts";
 
 const go = signal<number>("go");
@@ -18,9 +18,21 @@ const signals = workflow("signals", async (ctx) => {
   return [early, inTime, late];
 });
 
+/** A branch that takes a signal and lets another one win in that turn: the receive beside the race gets it. */
+const handedOn = workflow("handed-on", async (ctx) => {
+  let taken = false;
+  const loser = async (c: Context): Promise<void> => {
+    await c.receive(go);
+    taken = true;
+    await c.sleep("for long", "1 day");
+  };
+  const race = (c: Context): Promise<unknown> => c.race({ loser, winner: (inner) => inner.until(() => taken) });
+  return ctx.parallel({ race, other: (c) => c.receive(go, { timeout: "1h" }) });
+});
+
 export const timersAndSignals: Feature = {
   name: "timers-and-signals",
-  workflows: [timers, signals],
+  workflows: [timers, signals, handedOn],
   async happen(fleet) {
     const client = fleet.client();
     await ended(fleet, await client.start(timers));
@@ -30,5 +42,9 @@ export const timersAndSignals: Feature = {
     await fleet.clock.advance("1 minute");
     await run.signal(go, 2);
     await ended(fleet, run);
+    const beside = await client.start(handedOn);
+    await fleet.clock.settle();
+    await beside.signal(go, 3);
+    await ended(fleet, beside);
   },
 };

@@ -10,6 +10,7 @@ create table limited (
   running      bigint not null default 0,  -- places that are taken, or were given back and not counted yet
   tokens       double precision,
   tokens_at    bigint,
+  awaited      boolean not null default false,  -- when tokens were last taken, something waited for the next one
   virtual_time double precision not null default 0,
   per_second   double precision not null default 0,
   pace_at      bigint not null default 0,
@@ -30,6 +31,7 @@ create table limited_keys (
   running      bigint not null,
   tokens       double precision,
   tokens_at    bigint,
+  awaited      boolean not null default false,
   virtual_time double precision not null,
   ready        boolean not null,
   wake_at      bigint,

@@ -103,14 +103,30 @@ begin
                                 and coalesce(r.waiting_for[1], '') not like 'queue:%#05' limit v_backlog) x));
 end $$;
 
-create function tokens_in(p_tokens double precision, p_at bigint, p_rate jsonb, p_now bigint) returns double precision language sql immutable as $$
+-- p_awaited: something waits for them, so what falls into a full bucket for a moment is not lost (tokensIn).
+create function tokens_in(p_tokens double precision, p_at bigint, p_rate jsonb, p_now bigint, p_awaited boolean default false)
+returns double precision language sql immutable as $$
   select case when p_rate is null then null when p_tokens is null then (p_rate ->> 'burst')::double precision
          else (select case when t.n < b.n + 1 then t.n else b.n + (t.n - floor(t.n)) end
-                 from (select (p_rate ->> 'burst')::double precision) as b(n),
+                 from (select (p_rate ->> 'burst')::double precision + case when p_awaited
+                                then greatest(0, floor(50 * (p_rate ->> 'limit')::double precision / (p_rate ->> 'perMs')::double precision) - 1)
+                                else 0 end) as b(n),
                       (select p_tokens + (greatest(0, p_now - p_at) * (p_rate ->> 'limit')::double precision) / (p_rate ->> 'perMs')::double precision) as t(n)) end $$;
 
 create function token_at(p_tokens double precision, p_rate jsonb, p_now bigint, p_wanted double precision) returns bigint language sql immutable as $$
   select p_now + greatest(0, ceil(((p_wanted - p_tokens) * (p_rate ->> 'perMs')::double precision) / (p_rate ->> 'limit')::double precision))::bigint $$;
+
+-- When a claim asks again that has left something to be sorted in (sortAgainAt). The places that were given back are counted.
+create function sort_again_at(p_limited int, p_now bigint) returns bigint language sql stable as $$
+  select case when q.running >= (q.limits ->> 'concurrency')::bigint then p_now + 20
+              when t.tokens < 1 then least(p_now + 20, token_at(t.tokens, q.limits -> 'rate', p_now, 1)) else p_now end
+    from limited q cross join lateral (select tokens_in(q.tokens, q.tokens_at, q.limits -> 'rate', p_now, q.awaited)) as t(tokens)
+   where q.limited_id = p_limited $$;
+
+-- How many of the oldest, and how many of the newest, a claim sorts in (sortedAtEachEnd). The places that were given back are counted.
+create function sorted_at_each_end(q limited, p_now bigint) returns int language sql stable as $$
+  select greatest(10, least(25, (q.limits ->> 'concurrency')::bigint - q.running,
+    floor(tokens_in(q.tokens, q.tokens_at, q.limits -> 'rate', p_now, q.awaited))::bigint))::int $$;
 
 -- Gives up to p_limit places to the heads of the lines, as far as they are in these lanes. The rows of runs or tasks that got one are
 -- locked, and returned in order.
@@ -123,14 +139,14 @@ declare
   v_tokens double precision; v_room bigint; v_passed text[] := '{}'; v_keys text[]; v_shares int[]; v_i int; v_weight double precision;
   v_own_rate jsonb; v_own_max bigint; v_own_tokens double precision; v_got uuid[]; v_got_seq int[]; v_got_rows tid[]; v_n int;
   v_cand uuid[]; v_cand_seq int[]; v_empty boolean; v_ready boolean; v_wake bigint; v_key_of text[] := '{}'; v_running bigint; v_virtual double precision;
-  v_turns boolean := false;
+  v_turns boolean := false; v_awaited boolean;
 begin
   o_run := '{}'; o_seq := '{}'; o_rows := '{}';
   select * into q from limited x where x.limited_id = p_limited;
   v_rate := q.limits -> 'rate'; v_max := (q.limits ->> 'concurrency')::bigint; v_weights := q.limits -> 'weights';
   v_key_rate := q.limits -> 'perKey' -> 'rate'; v_key_max := (q.limits -> 'perKey' ->> 'concurrency')::bigint;
   v_aging := (q.limits ->> 'agingMs')::bigint;
-  v_tokens := tokens_in(q.tokens, q.tokens_at, v_rate, p_now);
+  v_tokens := tokens_in(q.tokens, q.tokens_at, v_rate, p_now, q.awaited);
   select array_agg(x.key) into v_keys from limited_keys x where x.limited_id = p_limited and x.wake_at <= p_now;
   if v_keys is not null then perform keys_ready(p_limited, v_keys, null, q.virtual_time); end if;
   for v_round in 1..1000 loop
@@ -141,7 +157,7 @@ begin
       select x.key, x.virtual_time, coalesce((v_weights ->> x.key)::double precision, 1) as weight,
              row_number() over (order by x.virtual_time, x.key) as i,
              case when x.key = '' then v_room
-                  else least(v_room, v_key_max - x.running, floor(tokens_in(x.tokens, x.tokens_at, v_key_rate, p_now))::bigint) end as free
+                  else least(v_room, v_key_max - x.running, floor(tokens_in(x.tokens, x.tokens_at, v_key_rate, p_now, x.awaited))::bigint) end as free
         from (select * from limited_keys y where y.limited_id = p_limited and y.ready and y.key <> all (v_passed)
                order by y.virtual_time, y.key limit least(v_room, 100)) x
     ), turns as (
@@ -192,7 +208,7 @@ begin
         v_key_of := v_key_of || array_fill(k.key, array[v_n]);
       end if;
       q.running := q.running + v_n; v_tokens := v_tokens - v_n; q.virtual_time := greatest(q.virtual_time, k.virtual_time);
-      v_own_tokens := tokens_in(k.tokens, k.tokens_at, v_own_rate, p_now) - v_n;
+      v_own_tokens := tokens_in(k.tokens, k.tokens_at, v_own_rate, p_now, k.awaited) - v_n;
       v_running := k.running + v_n; v_virtual := k.virtual_time + greatest(1, v_n) / v_weight;
       -- Whether it is ready again, and if not, when it will be. A bucket that is not full is remembered until it is.
       v_empty := (select 1 from lines l where l.limited_id = p_limited and l.key = k.key limit 1) is null;
@@ -209,15 +225,15 @@ begin
         delete from limited_keys x where x.limited_id = p_limited and x.key = k.key;
       else
         update limited_keys x set running = v_running, virtual_time = v_virtual, ready = v_ready, wake_at = v_wake,
-            tokens = v_own_tokens, tokens_at = case when v_own_rate is not null then p_now end
+            tokens = v_own_tokens, tokens_at = case when v_own_rate is not null then p_now end,
+            awaited = v_own_rate is not null and not v_empty
          where x.limited_id = p_limited and x.key = k.key;
       end if;
     end loop;
   end loop;
-  if cardinality(o_run) < p_limit and v_tokens < 1 and (v_max is null or q.running < v_max)
-     and (select 1 from limited_keys x where x.limited_id = p_limited and x.ready limit 1) is not null then
-    o_next := token_at(v_tokens, v_rate, p_now, 1);
-  end if;
+  v_awaited := coalesce(v_tokens < 1 and (v_max is null or q.running < v_max), false)
+               and (select 1 from limited_keys x where x.limited_id = p_limited and x.ready limit 1) is not null;
+  if v_awaited and cardinality(o_run) < p_limit then o_next := token_at(v_tokens, v_rate, p_now, 1); end if;
   if v_max is null or q.running < v_max then
     o_next := least(o_next, (select x.wake_at from limited_keys x where x.limited_id = p_limited and x.wake_at is not null order by x.wake_at limit 1));
   end if;
@@ -229,7 +245,7 @@ begin
   end if;
   if v_turns and (cardinality(o_run) > 0 or v_rate is not null) then
     update limited x set running = q.running, virtual_time = q.virtual_time, tokens = v_tokens,
-        tokens_at = case when v_rate is not null then p_now end,
+        tokens_at = case when v_rate is not null then p_now end, awaited = v_awaited,
         -- paceAfter
         per_second = x.per_second * exp(-least(700, greatest(0, p_now - x.pace_at)::double precision / 60000)) + cardinality(o_run) / 60.0::double precision,
         pace_at = p_now
@@ -241,15 +257,16 @@ end $$;
 
 -- Claims in a queue with limits, for the lanes that the worker serves. What is due and needs a place goes into line: it is due
 -- again only at its deadline. What has a place, was canceled or is past its deadline needs none. Then places are given. Returns the
--- locked rows, in the order in which to execute them. o_next: when to ask again, at the latest.
+-- locked rows, in the order in which to execute them. o_left: lanes of which it counts that something due is left. o_next: when to ask
+-- again, at the latest.
 create function take_limited_runs(p_limited int, p_workflows text[], p_versions text[], p_limit int, p_now bigint,
-  out o_run uuid[], out o_rows tid[], out o_lanes int[], out o_next bigint)
+  out o_run uuid[], out o_rows tid[], out o_lanes int[], out o_left int[], out o_next bigint)
 language plpgsql volatile set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
-  q limited; l record; v_priorities int[] := '{}'; v_rows tid[]; f_run uuid[] := '{}'; f_rows tid[] := '{}'; f_at bigint[] := '{}'; f_priority int[] := '{}';
+  q limited; l record; v_ends int; v_left boolean := false; v_again bigint; v_priorities int[] := '{}'; v_rows tid[]; f_run uuid[] := '{}'; f_rows tid[] := '{}'; f_at bigint[] := '{}'; f_priority int[] := '{}';
   w_run uuid[] := '{}'; w_rows tid[] := '{}'; w_at bigint[] := '{}'; w_lane int[] := '{}'; w_no bigint[] := '{}'; v_key text[]; a record;
 begin
-  o_run := '{}'; o_rows := '{}'; o_lanes := '{}';
+  o_run := '{}'; o_rows := '{}'; o_lanes := '{}'; o_left := '{}';
   if not pg_try_advisory_xact_lock(limited_lock(p_limited)) then
     o_next := p_now + 5;
     return;
@@ -257,6 +274,7 @@ begin
   select * into q from limited x where x.limited_id = p_limited;
   if not found then return; end if;
   q.running := q.running - count_places_back(p_limited, q.virtual_time);
+  v_ends := sorted_at_each_end(q, p_now);
   for l in
     select n.lane_id, n.priority from lanes n
      where n.namespace = q.namespace and n.queue = q.queue
@@ -267,12 +285,12 @@ begin
     v_priorities := v_priorities || l.priority;
     -- First the locks: a message that came meanwhile is seen only by a new snapshot. The oldest and the newest: SORTED_MAX.
     v_rows := array(select r.ctid from runs r where r.lane_id = l.lane_id and not r.suspect and r.available_at <= p_now
-                     order by r.available_at limit 25 for no key update skip locked);
-    if cardinality(v_rows) = 25 then
+                     order by r.available_at limit v_ends for no key update skip locked);
+    if cardinality(v_rows) = v_ends then
       v_rows := v_rows || array(
         select r.ctid from runs r where r.lane_id = l.lane_id and not r.suspect and r.available_at <= p_now and r.ctid <> all (v_rows)
-         order by r.available_at desc limit 25 for no key update skip locked);
-      if cardinality(v_rows) = 50 then o_next := p_now; end if;
+         order by r.available_at desc limit v_ends for no key update skip locked);
+      v_left := v_left or cardinality(v_rows) = 2 * v_ends;
     end if;
     continue when cardinality(v_rows) = 0;
     for a in
@@ -318,15 +336,18 @@ begin
   update limited x set running = q.running where x.limited_id = p_limited and x.running <> q.running;
   select * into a from admit_places(p_limited, 'runs', o_lanes, v_priorities, p_limit - cardinality(o_run), p_now);
   o_run := o_run || a.o_run; o_rows := o_rows || a.o_rows; o_next := least(o_next, a.o_next);
+  v_again := case when v_left then sort_again_at(p_limited, p_now) end;
+  o_next := least(o_next, v_again);
+  if v_again is null or v_again <= p_now then o_left := o_lanes; end if;
 end $$;
 
 -- The same for tasks: all of them need a place.
 create function take_limited_tasks(p_limited int, p_names text[], p_labels text[], p_limit int, p_now bigint,
-  out o_rows tid[], out o_lanes int[], out o_next bigint)
+  out o_rows tid[], out o_lanes int[], out o_left int[], out o_next bigint)
 language plpgsql volatile set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
-declare q limited; l record; v_priorities int[] := '{}'; v_rows tid[]; v_key text[]; a record;
+declare q limited; l record; v_ends int; v_left boolean := false; v_again bigint; v_priorities int[] := '{}'; v_rows tid[]; v_key text[]; a record;
 begin
-  o_rows := '{}'; o_lanes := '{}';
+  o_rows := '{}'; o_lanes := '{}'; o_left := '{}';
   if not pg_try_advisory_xact_lock(limited_lock(p_limited)) then
     o_next := p_now + 5;
     return;
@@ -334,6 +355,7 @@ begin
   select * into q from limited x where x.limited_id = p_limited;
   if not found then return; end if;
   q.running := q.running - count_places_back(p_limited, q.virtual_time);
+  v_ends := sorted_at_each_end(q, p_now);
   for l in
     select n.lane_id, n.priority from task_lanes n
      where n.namespace = q.namespace and n.queue = q.queue and n.name = any (p_names) and n.requires <@ p_labels
@@ -342,12 +364,12 @@ begin
     o_lanes := o_lanes || l.lane_id;
     v_priorities := v_priorities || l.priority;
     v_rows := array(select t.ctid from tasks t where t.lane_id = l.lane_id and not t.suspect and t.available_at <= p_now
-                     order by t.available_at limit 25 for no key update skip locked);
-    if cardinality(v_rows) = 25 then
+                     order by t.available_at limit v_ends for no key update skip locked);
+    if cardinality(v_rows) = v_ends then
       v_rows := v_rows || array(
         select t.ctid from tasks t where t.lane_id = l.lane_id and not t.suspect and t.available_at <= p_now and t.ctid <> all (v_rows)
-         order by t.available_at desc limit 25 for no key update skip locked);
-      if cardinality(v_rows) = 50 then o_next := p_now; end if;
+         order by t.available_at desc limit v_ends for no key update skip locked);
+      v_left := v_left or cardinality(v_rows) = 2 * v_ends;
     end if;
     continue when cardinality(v_rows) = 0;
     with entered as (
@@ -365,5 +387,8 @@ begin
   update limited x set running = q.running where x.limited_id = p_limited and x.running <> q.running;
   select * into a from admit_places(p_limited, 'tasks', o_lanes, v_priorities, p_limit, p_now);
   o_rows := a.o_rows; o_next := least(o_next, a.o_next);
+  v_again := case when v_left then sort_again_at(p_limited, p_now) end;
+  o_next := least(o_next, v_again);
+  if v_again is null or v_again <= p_now then o_left := o_lanes; end if;
 end $$;
 `;

@@ -20,6 +20,7 @@ set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   v_now bigint; v_live boolean; v_next bigint; v_suspect boolean := false; l record; v_lanes int[] := '{}';
+  v_left int[] := '{}';  -- lanes of which it counts that something due is left
   v_limit int := case when p_solo then least(p_limit, 1) else p_limit end;
   v_ids uuid[] := '{}';  -- in the order in which to execute them
   v_rows tid[] := '{}';  -- physical positions of the rows to claim; empty for a repeat, which claimed them before
@@ -68,11 +69,12 @@ begin
         continue when l.limited_id = v_limited;
         v_limited := l.limited_id;
         select * into t from take_limited_runs(l.limited_id, p_workflows, p_versions, v_limit - cardinality(v_ids), v_now);
-        v_ids := v_ids || t.o_run; v_rows := v_rows || t.o_rows; v_lanes := v_lanes || t.o_lanes; v_next := least(v_next, t.o_next);
+        v_ids := v_ids || t.o_run; v_rows := v_rows || t.o_rows; v_lanes := v_lanes || t.o_lanes; v_left := v_left || t.o_left;
+        v_next := least(v_next, t.o_next);
         continue;
       end if;
       continue when l.due is null;
-      v_lanes := v_lanes || l.lane_id;
+      v_lanes := v_lanes || l.lane_id; v_left := v_left || l.lane_id;
       continue when cardinality(v_ids) >= v_limit;
       select array_agg(d.run_id), array_agg(d.place) into v_got, v_at
         from (select r.run_id, r.ctid as place from runs r
@@ -115,7 +117,7 @@ begin
                           order by x.number) m on true
      order by t.i, m.number;
   -- Left over because of the limit, or because other transactions have them locked.
-  more_due := exists (select 1 from unnest(v_lanes) n(lane_id) cross join lateral (
+  more_due := exists (select 1 from unnest(v_left) n(lane_id) cross join lateral (
                select 1 from runs r where r.lane_id = n.lane_id and r.suspect = p_solo and r.available_at <= v_now
                 order by r.available_at limit 1) x);
   select json_object_agg(n.lane_id, n) into lanes from lanes n where n.lane_id = any (v_lanes);

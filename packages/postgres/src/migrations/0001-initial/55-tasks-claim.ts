@@ -14,6 +14,7 @@ set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_me
 #variable_conflict use_column
 declare
   v_now bigint; v_live boolean; v_next bigint; v_suspect boolean := false; l record; v_lanes int[] := '{}';
+  v_left int[] := '{}';  -- lanes of which it counts that something due is left
   v_limit int := case when p_solo then least(p_limit, 1) else p_limit end;
   v_rows tid[] := '{}';  -- physical positions, in the order in which to execute them
   v_again boolean := false; v_limited int; g record;
@@ -57,11 +58,12 @@ begin
         continue when l.limited_id = v_limited;
         v_limited := l.limited_id;
         select * into g from take_limited_tasks(l.limited_id, p_names, p_labels, v_limit - cardinality(v_rows), v_now);
-        v_rows := v_rows || g.o_rows; v_placed := v_placed || g.o_rows; v_lanes := v_lanes || g.o_lanes; v_next := least(v_next, g.o_next);
+        v_rows := v_rows || g.o_rows; v_placed := v_placed || g.o_rows; v_lanes := v_lanes || g.o_lanes; v_left := v_left || g.o_left;
+        v_next := least(v_next, g.o_next);
         continue;
       end if;
       continue when l.due is null;
-      v_lanes := v_lanes || l.lane_id;
+      v_lanes := v_lanes || l.lane_id; v_left := v_left || l.lane_id;
       continue when cardinality(v_rows) >= v_limit;
       v_rows := v_rows || array(
         select t.ctid from tasks t
@@ -92,7 +94,7 @@ begin
                           where r.run_id = o.run_id limit 1) e on true
      order by o.i;
   -- Left over because of the limit, or because other transactions have them locked.
-  more_due := exists (select 1 from unnest(v_lanes) n(lane_id) cross join lateral (
+  more_due := exists (select 1 from unnest(v_left) n(lane_id) cross join lateral (
                select 1 from tasks t where t.lane_id = n.lane_id and t.suspect = p_solo and t.available_at <= v_now
                 order by t.available_at limit 1) x);
   if v_again then v_lanes := array(select distinct t.lane_id from tasks t where t.held_by = p_worker and t.claim_id = p_claim); end if;

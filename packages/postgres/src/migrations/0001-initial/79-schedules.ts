@@ -43,21 +43,25 @@ select k.namespace, k.id, k.revision, k.created_at, k.next_at, k.waits, k.failur
 -- Changes of schedules, each with its starts. One that has moved, that is locked, or that would start a run whose id another run
 -- has, is left out with its starts. The row lock is taken before the runs are looked at. What another transaction is about to create,
 -- a schedule or a run of the same id, is waited for, but not for long: the put that needs it is busy, and the others are written.
+-- A run that a put terminates ends in the same step in which the put is written, so not if the id of a start turns out to be taken.
 create function put_schedules(
   p_namespace text[], p_id text[], p_revision uuid[], p_next uuid[], p_definition bytea[], p_input bytea[], p_state bytea[],
   p_next_at bigint[], p_waits smallint[], p_failures int[], p_open_id text[], p_assumes boolean[],
-  d_i int[], d_decision bytea[], p_decisions_max int,
+  p_terminates uuid[], p_errors bytea[],
+  p_decided int[],       -- where the decisions of each put end; they begin where those of the put before it end
+  d_decision bytea[], p_decisions_max int,
   s_i int[],             -- per start: the position of its put; the others are those of start_runs
   s_run uuid[], s_namespace text[], s_id text[], s_workflow text[], s_version text[], s_queue text[], s_priority int[], s_seed text[],
   s_input bytea[], s_attributes text[], s_start_at bigint[], s_delay bigint[], s_timeout bigint[], s_key text[], s_pick double precision[],
   p_announce boolean, p_notify boolean,
-  out o_outcome text[], out o_taken text[], out o_taken_i int[], out o_now bigint, out o_hints text)
+  out o_outcome text[], out o_taken text[], out o_taken_i int[], out o_owes int[], out o_now bigint, out o_hints text)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan set lock_timeout = '100ms' as $$
 declare
   l_i int[]; l_revision uuid[]; l_open text[];
   v_left int[];          -- puts that are still to be written: all at once, and if that fails each of them alone
   v_alone boolean := false; v_some int[]; v_starts int[]; v_answers int; v_row record; v_lines text;
+  v_ends int[]; v_locked int[]; v_owing int[]; v_end_lines text;
 begin
   select array_agg(k.i), array_agg(k.revision), array_agg(k.open_id) into l_i, l_revision, l_open
     from (select p.i::int, s.revision, s.open_id from unnest(p_namespace, p_id) with ordinality as p(namespace, id, i)
@@ -71,6 +75,8 @@ begin
            when l.revision = p_next[p.i] then 'written'
            when l.revision is distinct from p_revision[p.i] then 'moved'
            when l.i is not null and p_assumes[p.i] <> is_open_id(p.namespace, l.open_id) then 'moved'
+           when p_terminates[p.i] is not null and (l.i is null or not is_open_id(p.namespace, l.open_id)
+                or run_of(null, p.namespace, l.open_id) is distinct from p_terminates[p.i]) then 'moved'
            when l.i is null and (p_definition[p.i] is null or p_input[p.i] is null) then 'moved'
            when p.i = any (o_taken_i) then 'taken'
            when l.i is not null then 'change'
@@ -82,17 +88,25 @@ begin
   while cardinality(v_left) > 0 loop
     v_some := case when v_alone then v_left[1:1] else v_left end;
     begin
+      v_locked := '{}'; v_owing := '{}'; v_end_lines := null;
+      v_ends := array(select c.i from unnest(v_some) c(i) where p_terminates[c.i] is not null order by 1);
+      if cardinality(v_ends) > 0 then
+        select coalesce(array_agg(v_ends[e.i]) filter (where e.i > 0 and e.outcome <> 'terminated'), '{}'),
+               array_agg(v_ends[e.i]) filter (where e.owes), max(e.hints) into v_locked, v_owing, v_end_lines
+          from terminate_runs(array(select p_terminates[n] from unnest(v_ends) n), array(select p_namespace[n] from unnest(v_ends) n),
+                              array(select null::text from unnest(v_ends) n), array(select p_errors[n] from unnest(v_ends) n), p_notify) e;
+        v_some := array(select c.i from unnest(v_some) c(i) where c.i <> all (v_locked) order by 1);
+      end if;
       insert into schedules (namespace, id, revision, created_at, next_at, waits, failures, open_id, definition, state, input, decisions)
       select p_namespace[n.i], p_id[n.i], p_next[n.i], o_now, p_next_at[n.i], p_waits[n.i], p_failures[n.i], p_open_id[n.i],
-             p_definition[n.i], p_state[n.i], p_input[n.i], array(select d.decision from unnest(d_i, d_decision) as d(i, decision) where d.i = n.i)
+             p_definition[n.i], p_state[n.i], p_input[n.i], d_decision[coalesce(p_decided[n.i - 1], 0) + 1:p_decided[n.i]]
         from unnest(v_some) n(i) where o_outcome[n.i] = 'create' order by 1, 2;
       update schedules k set revision = p_next[c.i], next_at = p_next_at[c.i], waits = p_waits[c.i], failures = p_failures[c.i],
           open_id = p_open_id[c.i], definition = coalesce(p_definition[c.i], k.definition), state = p_state[c.i],
           input = coalesce(p_input[c.i], k.input),
-          decisions = (select coalesce(array_agg(x.decision order by x.n), '{}')
-                         from (select y.decision, y.n from unnest(k.decisions || array(
-                                 select d.decision from unnest(d_i, d_decision) as d(i, decision) where d.i = c.i)) with ordinality as y(decision, n)
-                                order by y.n desc limit p_decisions_max) x)
+          -- The last ones.
+          decisions = (k.decisions || d_decision[coalesce(p_decided[c.i - 1], 0) + 1:p_decided[c.i]])[
+            greatest(1, cardinality(k.decisions) + p_decided[c.i] - coalesce(p_decided[c.i - 1], 0) - p_decisions_max + 1):]
         from unnest(v_some) c(i)
        where o_outcome[c.i] = 'change' and k.namespace = p_namespace[c.i] and k.id = p_id[c.i];
       v_starts := array(select s.n::int from unnest(s_i) with ordinality as s(i, n) where s.i = any (v_some) order by s.n);
@@ -123,10 +137,11 @@ begin
           raise exception 'another transaction has started a run that a schedule starts' using errcode = '55P03';
         end if;
       end if;
-      o_hints := nullif(concat_ws(E'\n', o_hints, v_lines), '');
-      select array_agg(case when k.i = any (v_some) then 'written' else k.outcome end order by k.i) into o_outcome
-        from unnest(o_outcome) with ordinality as k(outcome, i);
-      v_left := v_left[cardinality(v_some) + 1:];
+      o_hints := nullif(concat_ws(E'\n', o_hints, v_end_lines, v_lines), '');
+      o_owes := o_owes || v_owing;
+      select array_agg(case when k.i = any (v_some) then 'written' when k.i = any (v_locked) then 'busy' else k.outcome end order by k.i)
+        into o_outcome from unnest(o_outcome) with ordinality as k(outcome, i);
+      v_left := v_left[cardinality(v_some) + cardinality(v_locked) + 1:];
     exception when lock_not_available or unique_violation then
       -- Nothing of these is written.
       if v_alone then

@@ -1,6 +1,6 @@
 export const OPERATIONS = String.raw`
--- Ends runs from outside, no matter which worker holds them.
-create function terminate_runs(p_run uuid[], p_namespace text[], p_id text[], p_error bytea, p_notify boolean)
+-- Ends runs from outside, no matter which worker holds them: with an error each, or one for all.
+create function terminate_runs(p_run uuid[], p_namespace text[], p_id text[], p_errors bytea[], p_notify boolean)
 returns table (i int, outcome text, run_id uuid, status run_status, hints text, owes boolean)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
@@ -21,7 +21,9 @@ begin
   ), ended as (
     update runs r set status = 'terminated', epoch = r.epoch + 1, held_by = null, claim_id = null, alone = false,
         event_count = case when r.held_by is null then r.event_count else last_seq(r.run_no, r.event_count) end,
-        available_at = null, waiting_for = null, ended_at = end_time(r, v_now), error = p_error from old where r.run_id = old.run_id
+        available_at = null, waiting_for = null, ended_at = end_time(r, v_now),
+        error = coalesce(p_errors[array_position(v_target, old.run_id)], p_errors[1])
+      from old where r.run_id = old.run_id
   )
   select array_agg(old.run_id), hint_lines('e', array_agg(old.namespace), array_agg(old.run_id))
          || hint_lines('t', array_agg(old.held_by::text), array_agg(old.run_id)), array_agg(old.run_id) filter (where old.awaited),

@@ -11,6 +11,10 @@ create function register_worker(
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
 begin
+  -- Two that sign on at the same time under one name: the second one hears of the first.
+  if p_host is not null then
+    perform pg_advisory_xact_lock(hashtextextended(concat_ws(E'\n', current_schema() || '.workers', p_namespace, p_host, p_name), 0));
+  end if;
   o_now := now_ms();
   insert into workers (worker_id, namespace, name, host, pid, queues, workflows, tasks, labels, about, status, lease_ms, logged_at,
                        started_at, heartbeat_at, lease_expires_at)

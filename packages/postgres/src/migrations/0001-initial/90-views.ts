@@ -22,6 +22,11 @@ end $$;
 create function at_time(p_ms bigint) returns timestamptz language sql immutable as
 $$ select to_timestamp(p_ms / 1000.0) $$;
 
+-- A claim has an id with the time at which its worker made it; a run that is started and held at once may have an older one.
+create function claimed_at(p_claim uuid, p_created bigint) returns timestamptz language sql immutable as $$
+  select case when p_claim is not null
+    then to_timestamp(greatest(p_created, ('x' || left(replace(p_claim::text, '-', ''), 12))::bit(48)::bigint) / 1000.0) end $$;
+
 -- By position in the list of event types, which only grows.
 create function event_type_name(p_type smallint) returns text language sql immutable as $$
   select (array['run_started', 'run_completed', 'run_failed', 'run_canceled', 'run_terminated', 'run_timed_out',
@@ -31,11 +36,12 @@ create function event_type_name(p_type smallint) returns text language sql immut
     'task_failed', 'op_canceled', 'op_rescheduled', 'child_started', 'child_completed', 'child_failed',
     'message_sent', 'message_failed', 'update_accepted', 'update_rejected', 'update_completed', 'pause_requested',
     'run_parked', 'run_resumed', 'run_forked', 'lock_requested', 'lock_granted', 'lock_released', 'run_restarted',
-    'run_noted', 'run_moved'])[p_type + 1] $$;
+    'run_noted', 'run_moved', 'signal_handed_on'])[p_type + 1] $$;
 
 create view readable_runs as
 select v.namespace, v.id, v.run_id, v.workflow, v.version, v.queue, v.priority, v.status,
        array(select regexp_replace(w, '#0[0-9]$', '') from unnest(v.waiting_for) w) as waiting_for, at_time(v.available_at) as due_at, w.name as held_by,
+       claimed_at(v.claim_id, v.created_at) as held_since, at_time(w.lease_expires_at) as lease_expires_at,
        at_time(v.created_at) as created_at, at_time(v.started_at) as started_at, at_time(v.ended_at) as ended_at,
        at_time(v.deadline_at) as deadline_at, v.event_count as events, v.delivered - v.consumed as messages_waiting,
        v.deaths, v.suspect, v.attributes, payload_json(v.input) as input, payload_json(v.output) as output,
@@ -82,7 +88,8 @@ select s.namespace, s.id, m.run_id, m.number, m.kind, m.name, m.message_id, at_t
 
 create view readable_tasks as
 select v.namespace, s.id, v.run_id, v.seq, v.op as task, v.name, v.queue, v.requires, v.priority, v.status,
-       at_time(v.available_at) as due_at, w.name as held_by, v.attempt, at_time(v.created_at) as created_at,
+       at_time(v.available_at) as due_at, w.name as held_by, claimed_at(v.claim_id, v.created_at) as held_since, v.attempt,
+       at_time(v.created_at) as created_at,
        at_time(v.expires_at) as expires_at, v.expires, v.canceled, v.deaths, v.suspect, payload_json(v.input) as input,
        payload_json(v.details) as details, payload_json(v.failures) as failures
   from task_rows v join run_starts s using (run_id) left join workers w on w.worker_id = v.held_by;

@@ -57,6 +57,8 @@ export declare type WorkflowSchedule = Message<"holdfast.v1.WorkflowSchedule"> &
   enabled: boolean;
 
   /**
+   * Not in lists.
+   *
    * @generated from field: holdfast.v1.Payload input = 8;
    */
   input?: Payload | undefined;
@@ -67,7 +69,7 @@ export declare type WorkflowSchedule = Message<"holdfast.v1.WorkflowSchedule"> &
   maxCatchup: number;
 
   /**
-   * Runs that are still kept.
+   * Runs that are still kept. Not in lists: they are counted for one schedule at a time.
    *
    * @generated from field: int64 total_runs = 10;
    */
@@ -89,6 +91,8 @@ export declare type WorkflowSchedule = Message<"holdfast.v1.WorkflowSchedule"> &
   createdAt?: Timestamp | undefined;
 
   /**
+   * When it was last written: by somebody who has changed it, or because one of its times had come.
+   *
    * @generated from field: google.protobuf.Timestamp updated_at = 14;
    */
   updatedAt?: Timestamp | undefined;
