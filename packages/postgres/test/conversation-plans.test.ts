@@ -137,7 +137,7 @@ async function payment(from: number): Promise<readonly Made[]> {
   return [made(PAY_DEBTS, paymentOf({ debts: paid })), made(PURGE, purge)];
 }
 
-/** Other runs: children of one parent that have ended and owe their results; each has had a message, and watches the parent. */
+/** Other runs: open children of one parent that has ended. All of them owe results; each has had a message, and watches the parent. */
 async function grow(): Promise<void> {
   const name = (table: string): string => database.name(table);
   const parent = "01890000-0000-7000-9000-000000000000";
@@ -146,8 +146,10 @@ async function grow(): Promise<void> {
   await database.sql(`insert into ${name("run_starts")} (run_id, chain_id, created_at, lane_id, nth, namespace, id, seed, input,
       parent_namespace, parent_run_id, parent_id, parent_op, root_run_id, root_id, depth)
     select run_id, run_id, i, lane_id, 0, 'default', 'other ' || i, 's', '{}', 'default', '${parent}', 'p', 'op', '${parent}', 'p', 1 from sample`);
-  await database.sql(`insert into ${name("runs")} (run_id, lane_id, epoch, status, created_at, awaited, owes)
-    select run_id, lane_id, 1, 'waiting', i, true, true from sample`);
+  // The parent has ended; the children, which are to be closed, have not.
+  await database.sql(`insert into ${name("runs")} (run_id, lane_id, epoch, status, created_at, ended_at, awaited, owes)
+    select run_id, lane_id, 1, case i when 0 then 'failed' else 'waiting' end::${name("run_status")}, i, case i when 0 then 1 end, true, true
+      from sample`);
   await database.sql(`insert into ${name("inbox")} (run_id, chain_id, at, number, kind, name, message_id, payload)
     select run_id, case when i % 2 = 0 then run_id end, 1, 1, 'update', 'go', 'other ' || i, '' from sample`);
   await database.sql(`insert into ${name("children")} (parent_run_id, run_id, created_at, namespace, id, policy, closed)
@@ -189,6 +191,9 @@ test("the oldest debts, the children to close and the lists of a large family ar
     expect([call, inSequence]).toEqual([call, 0]);
     expect(entries, call).toBeLessThan(most);
   }
+  const { text, values } = made(READ_DEBTS, { runs: [{ namespace: "default", runId: parent }], limit: 5 });
+  const debts = (await database.sql(text, [...values])) as unknown as readonly Pick<Debt, "kind" | "children">[];
+  expect(debts.find(({ kind }) => kind === "close")?.children).toHaveLength(500);
 });
 
 test("the start of a child reads no more pages because others are open", async () => {
