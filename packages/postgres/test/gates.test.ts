@@ -48,7 +48,9 @@ async function appendOnItsWay(n: number): Promise<void> {
 }
 
 async function untilSomebodyWaitsForAGate(): Promise<void> {
-  const waiting = "select 1 from pg_locks where locktype = 'advisory' and not granted";
+  const gate = `any (array(select ${database.name("gate_of")}(w.worker_id) from ${database.name("workers")} w))`;
+  const waiting = `select 1 from pg_locks where locktype = 'advisory' and not granted
+    and ((classid::bigint << 32) | objid::bigint) = ${gate}`;
   while ((await other.query(waiting)).rowCount === 0);
 }
 
@@ -189,4 +191,12 @@ describe("a transaction of an application that replaces a run", () => {
     expect(await rowOf(10)).toMatchObject({ status: "terminated", eventCount: 2 });
     expect(await seqsOf(10)).toEqual([1, 2]);
   });
+});
+
+test("a gate belongs to its schema: another one of the same database has others for the same workers", async () => {
+  const second = await TestDatabase.create();
+  await second.open();
+  const gateIn = (one: TestDatabase) => one.sql(`select ${one.name("gate_of")}($1) as gate`, [WORKER]);
+  expect(await gateIn(second)).not.toEqual(await gateIn(database));
+  await second.drop();
 });

@@ -81,7 +81,6 @@ describe.skipIf(CHROMIUM.program === undefined)(`in Chromium ${CHROMIUM.missing 
 
     test.each(["runs", "overview", "events"] as const)("%s: what is asked of a store does not grow with it", (page) => {
       const before = small[page];
-      // Hints of the live stream may read a page once more, or not.
       for (const name of ["requests", "calls", "rows", "nodes"] as const)
         expect(large[page][name], name).toBeLessThanOrEqual(before[name] * 1.25 + 12);
       expect(large[page].bytes).toBeLessThanOrEqual(before.bytes * 1.25 + 2_000);
@@ -159,9 +158,11 @@ describe.skipIf(CHROMIUM.program === undefined)(`in Chromium ${CHROMIUM.missing 
       const readBefore = await rowsRead(schema.schema);
       const board = await openBoard(url, schema, cost);
       const page = await openPage(browser, "about:blank");
+      // The stream stays without an answer: a page reads once more when it opens, at a moment of its own.
+      await page.route("**/live?*", () => {});
       const bodies: Promise<void>[] = [];
       page.on("response", (response) => {
-        if (!response.url().includes("/api/") || response.url().includes("/live?")) return;
+        if (!response.url().includes("/api/")) return;
         cost.requests += 1;
         const add = (body: Buffer): void => {
           cost.bytes += body.length;

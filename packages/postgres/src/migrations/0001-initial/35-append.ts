@@ -3,8 +3,9 @@ export const APPEND = String.raw`
 -- while the run is taken away. Therefore every flush with appends passes the gate of its worker (a shared advisory lock), and whoever takes
 -- held runs away closes it first (exclusive): then nothing of that worker is on its way, and what comes later sees the new epoch.
 -- A flush that finds the gate closed does not wait, but locks the rows.
-create function gate_of(p_worker uuid) returns bigint language sql immutable parallel safe as $$
-  select uuid_hash_extended(p_worker, 7077) $$;
+-- Advisory locks belong to the database, which may have several schemas.
+create function gate_of(p_worker uuid) returns bigint language sql stable set search_path from current as $$
+  select uuid_hash_extended(p_worker, hashtext(current_schema())) $$;
 
 -- Until the end of the transaction. Waits for flushes on their way, in the order of the gates; false: one takes too long, and none is
 -- closed. What is read next must be read by a statement of its own, with a snapshot from behind the gate.
