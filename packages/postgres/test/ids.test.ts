@@ -1,4 +1,4 @@
-import type { Store } from "holdfast/adapter";
+import type { Run, RunRest, Store } from "holdfast/adapter";
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { textFor } from "../src/database/server-call.ts";
@@ -162,4 +162,23 @@ describe("the start of the first child of a run", () => {
     expect(await ended()).toBe("written");
     expect((await started(next)).outcome).toBe("parent_closed");
   });
+});
+
+test("a run that arrives while a start takes its id is refused, however late that is seen", async () => {
+  await start(store, [newRun(10)]);
+  const run = (await store.runs.read({ runs: [RUN] }))[0] as Run;
+  const rest = (await store.transfers.read({ runs: [RUN] }))[0] as RunRest;
+  const arrived = { ...run, runId: idOf(30), firstRunId: idOf(30), id: "order 30", queue: "elsewhere" };
+  await other.query("begin");
+  // The arrival has been judged when it needs the lane.
+  await other.query(
+    `insert into ${database.name("lanes")} (namespace, queue, workflow, version, priority) values ('default', 'elsewhere', $1, $2, $3)`,
+    [run.workflow, run.version, run.priority],
+  );
+  const arriving = store.transfers.arrive({ image: { run: arrived, events: [], messages: [], rest } });
+  await untilSomebodyWaits();
+  expect(await started(aStart(newRun(31, { id: "order 30" })))).toMatchObject({ outcome: "created" });
+  await other.query("rollback");
+  expect(await arriving).toEqual({ outcome: "id_taken" });
+  expect(await openRuns()).toEqual([idOf(31), idOf(10)]);
 });

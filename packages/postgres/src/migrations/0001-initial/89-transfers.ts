@@ -157,28 +157,38 @@ begin
   if not found then raise exception 'the run % has changed', p_run using errcode = '55P03'; end if;
 end $$;
 
--- judgeArrival (model/decisions/arrival.ts). 'taken' of p_row: the fields of a RunRow.
-create function judge_arrival(p_run uuid, p_namespace text, p_id text, p_closed boolean, p_epoch int, p_created_at bigint) returns text
+-- judgeArrival (model/decisions/arrival.ts), and the number that the run gets in its id: behind the run that was judged or, if it is closed,
+-- before it. If another run has come since then, it has that number, and the arrival is judged again.
+create function judge_arrival(
+  p_run uuid, p_namespace text, p_id text, p_closed boolean, p_epoch int, p_created_at bigint, out o_judged text, out o_nth int)
 language plpgsql volatile set enable_seqscan = off set enable_bitmapscan = off as $$
-declare same record; noted record; other record; v_same boolean; v_noted boolean;
+declare same record; noted record; other record; v_same boolean;
 begin
+  o_nth := 0;
   select r.status, r.epoch, s.namespace into same from runs r join run_starts s using (run_id) where r.run_id = p_run;
   v_same := found;
   if p_closed then
-    if v_same then return 'exists'; end if;
-    select s.created_at, s.run_id into other from run_starts s where s.namespace = p_namespace and s.id = p_id order by s.nth limit 1;
-    if found and other.created_at <= p_created_at then return 'id_taken'; end if;
-    if found then perform keep_neighbor(other.run_id); end if;
-    return 'arrive';
+    if v_same then o_judged := 'exists'; return; end if;
+    select s.created_at, s.run_id, s.nth into other from run_starts s where s.namespace = p_namespace and s.id = p_id order by s.nth limit 1;
+    if found then
+      if other.created_at <= p_created_at then o_judged := 'id_taken'; return; end if;
+      perform keep_neighbor(other.run_id);
+      o_nth := other.nth - 1;
+    end if;
+    o_judged := 'arrive';
+    return;
   end if;
   select a.epoch, a.refused into noted from arrivals a where a.run_id = p_run;
-  if found and noted.epoch >= p_epoch then return coalesce(noted.refused, 'arrived'); end if;
-  if v_same and not (same.status = 'moved' and same.namespace = p_namespace and same.epoch < p_epoch) then return 'exists'; end if;
-  select s.created_at, s.run_id, r.ended_at into other from run_starts s join runs r using (run_id)
+  if found and noted.epoch >= p_epoch then o_judged := coalesce(noted.refused, 'arrived'); return; end if;
+  if v_same and not (same.status = 'moved' and same.namespace = p_namespace and same.epoch < p_epoch) then o_judged := 'exists'; return; end if;
+  select s.created_at, s.run_id, s.nth, r.ended_at into other from run_starts s join runs r using (run_id)
    where s.namespace = p_namespace and s.id = p_id and s.run_id <> p_run order by s.nth desc limit 1;
-  if found and (other.ended_at is null or other.created_at >= p_created_at) then return 'id_taken'; end if;
-  if found then perform keep_neighbor(other.run_id, true); end if;
-  return case when v_same then 'replace' else 'arrive' end;
+  if found then
+    if other.ended_at is null or other.created_at >= p_created_at then o_judged := 'id_taken'; return; end if;
+    perform keep_neighbor(other.run_id, true);
+    o_nth := other.nth + 1;
+  end if;
+  o_judged := case when v_same then 'replace' else 'arrive' end;
 end $$;
 
 -- Writes a run as another store had it. Arrivals of one run take turns.
@@ -198,7 +208,8 @@ begin
     "timeoutMs" bigint, attributes text, "waitingFor" text[], compensation text, "continuedFrom" uuid, "continuedAs" uuid,
     lineage json, "forkedFrom" json, key text);
   perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.arrive_run.' || w."runId", 0));
-  v_judged := judge_arrival(w."runId", w.namespace, w.id, p_closed, w.epoch, w."createdAt");
+  select j.o_judged, j.o_nth into v_judged, v_nth
+    from judge_arrival(w."runId", w.namespace, w.id, p_closed, w.epoch, w."createdAt") j;
   if v_judged = 'replace' then
     delete from departures d where d.run_id = w."runId";
     update runs r set owes = null where r.run_id = w."runId";
@@ -210,17 +221,12 @@ begin
   if v_judged in ('arrive', 'replace') then
     select l.o_lanes[1] into v_lane
       from lanes_of(array[w.namespace], array[w.queue], array[w.workflow], array[w.version], array[w.priority]) l;
-    -- A closed one comes before those that its id has, an open one after them.
-    select case when p_closed then min(s.nth) - 1 else max(s.nth) + 1 end into v_nth
-      from run_starts s where s.namespace = w.namespace and s.id = w.id;
     insert into run_starts (run_id, chain_id, continued_from, created_at, lane_id, nth, namespace, id, timeout_ms, seed, input, parent_namespace,
                             parent_run_id, parent_id, parent_op, root_run_id, root_id, depth, forked_from, forked_from_id, key)
-    values (w."runId", w."firstRunId", w."continuedFrom", w."createdAt", v_lane, coalesce(v_nth, 0), w.namespace, w.id, w."timeoutMs",
+    values (w."runId", w."firstRunId", w."continuedFrom", w."createdAt", v_lane, v_nth, w.namespace, w.id, w."timeoutMs",
             nullif(w.seed, w."runId"::text), p_input, w.lineage #>> '{parent,namespace}', (w.lineage #>> '{parent,runId}')::uuid, w.lineage #>> '{parent,id}', w.lineage ->> 'op',
             (w.lineage #>> '{root,runId}')::uuid, w.lineage #>> '{root,id}', (w.lineage ->> 'depth')::smallint,
-            (w."forkedFrom" ->> 'runId')::uuid, w."forkedFrom" ->> 'id', w.key)
-    on conflict (namespace, id, nth) do nothing;
-    if not found then v_judged := 'id_taken'; end if;
+            (w."forkedFrom" ->> 'runId')::uuid, w."forkedFrom" ->> 'id', w.key);
   end if;
   if not p_closed then
     insert into arrivals as a (run_id, epoch, refused)
