@@ -58,7 +58,9 @@ function standing(findings: Findings, causes: readonly Cause[]): string {
     const holder = holderOf(findings);
     return holder ? holderText(holder, now) : `Worker ${run.heldBy} is working on it.`;
   }
-  if (waitsForPlace(run.waitingFor) && causes[0]?.kind !== "lease") {
+  // In line, or about to be: what is told of the limit says it all.
+  const forPlace = waitsForPlace(run.waitingFor) || causes[0]?.limit !== undefined;
+  if (forPlace && causes[0]?.kind !== "lease") {
     if (causes[0]?.kind === "no_worker") return unservedText(findings);
     return run.deadlineAt === null ? "" : `It times out at ${new Date(run.deadlineAt).toISOString()}.`;
   }

@@ -49,7 +49,7 @@ test("a run that is due, and is not in line yet because many have come before it
   const why = await t.client.why("r50");
   expect(why.dueAt).not.toBeNull();
   expect(why.causes).toMatchObject([{ kind: "limit", limit: { of: "queue", concurrency: 1 }, run: { id: "first" } }]);
-  expect(why.reason).toContain('the only place of queue "q": it is taken, by run "first"');
+  expect(why.reason).toMatch(/^It waits for the only place of queue "q": it is taken, by run "first"\./);
 });
 
 test("a rate, a limit of 0 and a version that nobody serves are named", async () => {
