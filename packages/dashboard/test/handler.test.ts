@@ -128,3 +128,14 @@ test("every read answers", async () => {
     expect(`${path} ${status} ${status === 200 ? "" : JSON.stringify(body)}`).toBe(`${path} 200 `);
   }
 });
+
+test("a failed run whose work was undone is not offered a retry, which would be refused", async () => {
+  const run = await hf.start(order, { cents: 3 }, { id: "o3" });
+  await settled("o3", "waiting");
+  await run.signal(paid, { cents: -1 });
+  await settled("o3", "failed");
+  const { body } = await get(board, `api/default/runs/${run.runId}`);
+  expect(body.run).toMatchObject({ compensation: "compensated", actions: ["query", "fork"] });
+  expect(body.why.resolve).toBeNull();
+  expect(await post(board, `api/default/runs/${run.runId}/retry`, {})).toMatchObject({ status: 409 });
+});

@@ -4,6 +4,7 @@ import { createKey, openServer, type Server } from "@holdfast/server";
 import { connect, silentLogger, workflow } from "holdfast";
 import { openClients } from "holdfast/adapter";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { RunAudit } from "../src/api/run-messages.ts";
 import type { AuditPage, SettingsView } from "../src/api/settings-messages.ts";
 import { serverDashboard } from "../src/server.ts";
 
@@ -76,6 +77,22 @@ describe("with API keys", () => {
     expect((await fetch(`${server.url}/api/default/runs`, { headers: { cookie } })).status).toBe(200);
     expect((await fetch(`${server.url}/api/other/runs`, { headers: { cookie } })).status).toBe(403);
     expect((await send("api/default/start", { workflow: "echo" }, { cookie })).status).toBe(403);
+  });
+
+  test("the audit log is for admins", async () => {
+    const { runId } = await hf.start("echo", 1);
+    const cookie = await login(keys.admin);
+    await send(`api/default/runs/${runId}/cancel`, { reason: "none" }, { cookie });
+    for (const [key, seen] of [
+      [keys.admin, true],
+      [keys.reader, false],
+    ] as const) {
+      const headers = { cookie: await login(key) };
+      expect((await fetch(`${server.url}/api/default/audit`, { headers })).status).toBe(seen ? 200 : 403);
+      const ofRun = await fetch(`${server.url}/api/default/runs/${runId}/audit`, { headers });
+      const { entries } = (await ofRun.json()) as RunAudit;
+      expect(entries.some(({ what }) => what === "CancelWorkflow")).toBe(seen);
+    }
   });
 
   test("a cookie that was changed opens nothing, and none is a bearer token", async () => {

@@ -38,8 +38,8 @@ export interface Route {
   readonly fields?: readonly string[];
 }
 
-function read(path: string, answer: Read): Route {
-  return { method: "GET", path, role: "reader", answer };
+function read(path: string, answer: Read, role: Role = "reader"): Route {
+  return { method: "GET", path, role, answer };
 }
 
 /** A read whose question does not fit into an address. */
@@ -98,7 +98,7 @@ export const ROUTES: readonly Route[] = [
   read("workflows", workflows),
   read("workflows/:name", workflow),
   read("parked", parked),
-  read("audit", audit),
+  read("audit", audit, "admin"),
   read("settings", settings),
   read("batches", batches),
   read("batches/:id", batch),

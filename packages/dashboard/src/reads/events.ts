@@ -3,6 +3,7 @@ import type { EventType, EventView, EventWindow } from "holdfast";
 import { attachment } from "../answers/json-answer.ts";
 import { refusal } from "../answers/refusal.ts";
 import type { EventRow, EventsWindow, PayloadView, RunAudit } from "../api/run-messages.ts";
+import { hasRole } from "../gate/visitor.ts";
 import { type NamedRun, namedRun } from "./named-run.ts";
 import { listOf, wholeNumber } from "./query-values.ts";
 import { type Ask, type Scope, storeNow } from "./scope.ts";
@@ -136,7 +137,9 @@ export async function runAudit(ask: Ask): Promise<RunAudit> {
     const what = event.op === null ? event.type : `${event.type} ${event.op}`;
     return { at: event.at.getTime(), what, by, reason, seq: event.seq, outcome: event.error?.code ?? null };
   });
-  const { access } = ask.scope.store;
+  const { visitor, store } = ask.scope;
+  // The log is for admins; what a history says is for everybody.
+  const access = hasRole(visitor, "admin") ? store.access : undefined;
   const rows = access ? await access.listAudit({ namespace: run.namespace, before: null, limit: 1_000 }) : [];
   const logged = rows
     .filter(({ subject }) => subject === run.id || subject === run.runId)

@@ -2,6 +2,7 @@
 import type { Cause, ErrorView, RunDescription, Why } from "holdfast";
 import type { CauseView, Resolution, WhyView } from "../api/run-messages.ts";
 import { errorLine, personWords } from "./error-texts.ts";
+import { mayBeRetried } from "./run-actions.ts";
 import type { Scope } from "./scope.ts";
 
 export async function whyView(scope: Scope, run: RunDescription, why: Why): Promise<WhyView> {
@@ -82,7 +83,7 @@ function causeView(scope: Scope, { at, since, error, cause, limit, ...rest }: Ca
 /** The first cause that somebody can do something about. */
 async function resolutionOf(scope: Scope, run: RunDescription, causes: readonly Cause[]): Promise<Resolution | null> {
   if (run.status === "parked") return { do: "resume", label: "Resume run" };
-  if (run.status === "failed") return { do: "retry", label: "Retry run" };
+  if (mayBeRetried(run.status, run.compensation)) return { do: "retry", label: "Retry run" };
   for (const cause of causes) {
     const found = await resolutionFor(scope, run, cause);
     if (found) return found;

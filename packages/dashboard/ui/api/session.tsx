@@ -20,9 +20,13 @@ export function useSession(): Session {
 
 /** Whether the person may do what that role may. Nobody may change anything in a read-only dashboard. */
 export function useMay(role: Role): boolean {
-  const session = useSession();
-  if (session.readOnly && role !== "reader") return false;
-  return ROLES.indexOf(session.role) >= ROLES.indexOf(role);
+  const { readOnly } = useSession();
+  const has = useHasRole(role);
+  return has && (!readOnly || role === "reader");
+}
+
+export function useHasRole(role: Role): boolean {
+  return ROLES.indexOf(useSession().role) >= ROLES.indexOf(role);
 }
 
 /** Renders its children only for people with that role: readers see no action buttons. */

@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
-import type { RunCount } from "../../src/api/api-messages.ts";
+import type { Role, RunCount } from "../../src/api/api-messages.ts";
 import { useNamespace, useRead } from "../api/reads.ts";
+import { useHasRole } from "../api/session.tsx";
 import { Icon } from "../components/icon.tsx";
 import type { IconName } from "../components/sprite.tsx";
 import { type PageName, pagePath } from "../links.tsx";
@@ -11,6 +12,8 @@ interface Entry {
   readonly page?: PageName;
   readonly icon: IconName;
   readonly label: string;
+  /** For people with that role alone. */
+  readonly role?: Role;
 }
 
 const MAIN: readonly Entry[] = [
@@ -25,7 +28,7 @@ const MAIN: readonly Entry[] = [
   { page: "parked", icon: "park", label: "Parked" },
 ];
 const REST: readonly Entry[] = [
-  { page: "audit", icon: "audit", label: "Audit" },
+  { page: "audit", icon: "audit", label: "Audit", role: "admin" },
   { page: "settings", icon: "gear", label: "Settings" },
 ];
 
@@ -48,9 +51,10 @@ export function Navigation({ open }: { readonly open: boolean }) {
   );
 }
 
-function NavigationEntry({ entry: { page, icon, label } }: { readonly entry: Entry }) {
+function NavigationEntry({ entry: { page, icon, label, role = "reader" } }: { readonly entry: Entry }) {
   const namespace = useNamespace();
   const to = pagePath(namespace, page);
+  if (!useHasRole(role)) return null;
   return (
     <li>
       <Link to={to} activeOptions={{ exact: page === undefined, includeSearch: false }}>

@@ -257,7 +257,8 @@ export class GuestRuns {
 
 export function guestRunLost(runId: string): HoldfastError {
   const shown = runId.slice(0, 100);
-  const message = `This server does not hold run "${shown}" for you, or not any longer. Drop the run, and poll again.`;
+  const what = shown === "" ? "a run under that token" : `run "${shown}"`;
+  const message = `This server does not hold ${what} for you, or not any longer. Drop the run, and poll again.`;
   return new HoldfastError("guest_run_lost", message, { data: { runId: shown } });
 }
 
