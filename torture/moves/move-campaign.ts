@@ -208,7 +208,8 @@ class MoveCampaign {
       const where = status === "moved" ? this.#target : this.#source;
       const got = await where
         .get(id)
-        .result({ timeout: "60s" })
+        // It may have fallen asleep just now.
+        .result({ timeout: `${this.#params.napMsMax + 60_000}ms` })
         .catch((error: unknown) => String(error));
       if (got !== output) faults.push(`${id} ended with ${JSON.stringify(got)} instead of ${output}`);
     }
