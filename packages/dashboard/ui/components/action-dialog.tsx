@@ -77,7 +77,7 @@ function OpenActionDialog(props: ActionDialogProps) {
         {children}
         {asks === "none" ? null : (
           <TextField
-            label={asks === "required" ? "Reason" : "Reason (optional)"}
+            label={`Reason (${asks})`}
             value={reason}
             onChange={setReason}
             hint="Goes into the audit log"

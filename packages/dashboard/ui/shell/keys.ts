@@ -38,6 +38,21 @@ function listen(): void {
   });
 }
 
+/** Hands over what is typed while a dialog is on its way, until something in the dialog has the focus. Returns how to end that. */
+export function keepTyped(add: (key: string) => void): () => void {
+  const keep = (event: KeyboardEvent): void => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target instanceof Element && event.target.parentElement?.closest("[data-modal]")) return end();
+    if (event.key.length > 1 && event.key !== "Enter") return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (event.key !== "Enter") add(event.key);
+  };
+  const end = (): void => document.removeEventListener("keydown", keep, true);
+  document.addEventListener("keydown", keep, true);
+  return end;
+}
+
 function isBusy(target: EventTarget | null): boolean {
   if (document.querySelector("[data-modal],[role=menu]") !== null) return true;
   if (!(target instanceof HTMLElement)) return false;

@@ -4,7 +4,7 @@ import { lazy, Suspense, useEffect, useState } from "react";
 import { useLiveNamespace } from "../api/live.ts";
 import { useNamespace } from "../api/reads.ts";
 import { writeSetting } from "../components/time-settings.tsx";
-import { useKey } from "./keys.ts";
+import { keepTyped, useKey } from "./keys.ts";
 import { Navigation } from "./navigation.tsx";
 import styles from "./shell.module.css";
 import { TopBar } from "./top-bar.tsx";
@@ -19,20 +19,26 @@ export function Shell() {
   const namespace = useNamespace();
   const [menu, setMenu] = useState(false);
   const [goTo, setGoTo] = useState(false);
+  const [word, setWord] = useState("");
   const [help, setHelp] = useState(false);
   const path = useRouterState({ select: (state) => state.location.pathname });
   useLiveNamespace(namespace);
   useEffect(() => writeSetting(NAMESPACE_SETTING, namespace), [namespace]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another page closes the menu
   useEffect(() => setMenu(false), [path]);
-  useKey("/", "Go to a run, workflow or schedule", () => setGoTo(true));
+  const openGoTo = () => {
+    setWord("");
+    setGoTo(true);
+  };
+  useEffect(() => (goTo ? keepTyped((key) => setWord((typed) => typed + key)) : undefined), [goTo]);
+  useKey("/", "Go to a run, workflow or schedule", openGoTo);
   useKey("?", "Show all keys", () => setHelp(true));
   return (
     <>
       <button type="button" className={styles.skip} onClick={() => document.getElementById("main")?.focus()}>
         Skip to content
       </button>
-      <TopBar menu={menu} onMenu={() => setMenu(!menu)} onGoTo={() => setGoTo(true)} />
+      <TopBar menu={menu} onMenu={() => setMenu(!menu)} onGoTo={openGoTo} />
       <div className={styles.shell}>
         <Navigation open={menu} />
         <main id="main" className={styles.main} tabIndex={-1}>
@@ -40,7 +46,7 @@ export function Shell() {
         </main>
       </div>
       <Suspense>
-        {goTo ? <GoTo open onClose={() => setGoTo(false)} /> : null}
+        {goTo ? <GoTo text={word} onText={setWord} onClose={() => setGoTo(false)} /> : null}
         {help ? <KeyHelp open onClose={() => setHelp(false)} /> : null}
       </Suspense>
     </>

@@ -11,9 +11,10 @@ import { type Column, Table } from "../../components/table.tsx";
 import { Age, Time } from "../../components/time.tsx";
 import { PageLink, RunLink } from "../../links.tsx";
 import { type Search, useSearchState } from "../../search-state.ts";
-import { cappedText, countText } from "../../text/count-text.ts";
+import { cappedText, countOf, countText } from "../../text/count-text.ts";
 import { safeLine } from "../../text/safe-text.ts";
 import { Labeled } from "../parts/labeled.tsx";
+import { healthLines } from "./health-lines.ts";
 import styles from "./overview.module.css";
 
 export function Page() {
@@ -81,13 +82,19 @@ function Fresh() {
 
 function Health({ overview: { health } }: { readonly overview: Overview }) {
   if (health.status === "healthy") return null;
+  const { lines, moreWorkers } = healthLines(health.reasons);
   return (
     <section className={`${styles.health} ${styles[health.status]}`} aria-label="Health">
       <Icon name="warn" />
       <ul>
-        {health.reasons.map((reason) => (
+        {lines.map((reason) => (
           <li key={reason}>{safeLine(reason)}</li>
         ))}
+        {moreWorkers === 0 ? null : (
+          <li>
+            <PageLink page="workers">and {countOf(moreWorkers, "more worker")}</PageLink>
+          </li>
+        )}
       </ul>
     </section>
   );
@@ -276,10 +283,14 @@ function Queues({ overview: { queues } }: { readonly overview: Overview }) {
   return (
     <Panel title="Backlog">
       {queues.length === 0 ? (
-        <Empty title="No queue has runs" />
+        <Empty title="Nothing that is due waits" />
       ) : (
         <Table label="Backlog" columns={QUEUES} rows={queues} rowKey={({ name }) => name} />
       )}
+      <p className={styles.note}>
+        Without what waits for a place in a queue with limits: <PageLink page="queues">Queues & limits</PageLink> has
+        that.
+      </p>
     </Panel>
   );
 }

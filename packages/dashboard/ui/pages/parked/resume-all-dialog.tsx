@@ -3,7 +3,7 @@ import type { BatchRequest, BatchStarted, ParkedGroup } from "../../../src/api/a
 import { useAct } from "../../api/reads.ts";
 import { ActionDialog } from "../../components/action-dialog.tsx";
 import { useSearchState } from "../../search-state.ts";
-import { countText } from "../../text/count-text.ts";
+import { countOf } from "../../text/count-text.ts";
 import { safeLine } from "../../text/safe-text.ts";
 import { causeText, remedyOf } from "./parked-causes.ts";
 
@@ -35,9 +35,9 @@ export function ResumeAllDialog({ group, onClose }: { readonly group: ParkedGrou
     <ActionDialog
       open
       onClose={onClose}
-      title={`${remedy === "resume" ? "Resume" : "Retry"} ${countText(met)} runs of ${safeLine(workflow)}`}
+      title={`${remedy === "resume" ? "Resume" : "Retry"} ${countOf(met, "run")} of ${safeLine(workflow)}`}
       description={`${safeLine(causeText(cause).title)}. Workers take them up one after the other; those whose cause is still there are parked again. The batch goes on when this tab is closed.`}
-      confirm={`${remedy === "resume" ? "Resume" : "Retry"} ${countText(met)} runs`}
+      confirm={`${remedy === "resume" ? "Resume" : "Retry"} ${countOf(met, "run")}`}
       typed={met > TYPED_FROM ? String(met) : undefined}
       typedWhat="the number"
       done="The batch has begun"

@@ -115,6 +115,15 @@ function figure(
 
 function Places({ queue: { runs, limits } }: { readonly queue: QueueRow }) {
   const { concurrency } = limits;
+  if (runs.running === 0 && Object.keys(limits).length === 0)
+    return (
+      <span
+        className="faint"
+        title="Places are counted only in queues with limits; no worker holds a run of this one now"
+      >
+        –
+      </span>
+    );
   if (concurrency === undefined) return countText(runs.running);
   const share = concurrency === 0 ? 1 : runs.running / concurrency;
   return (

@@ -4,7 +4,7 @@ import { useAct, useRead } from "../../api/reads.ts";
 import { serverNow } from "../../api/server-clock.ts";
 import { useMay } from "../../api/session.tsx";
 import { Button } from "../../components/button.tsx";
-import { countText } from "../../text/count-text.ts";
+import { countOf, countText } from "../../text/count-text.ts";
 import { safeLine } from "../../text/safe-text.ts";
 import styles from "./runs.module.css";
 
@@ -34,7 +34,7 @@ function Job({ batch }: { readonly batch: BatchRow }) {
     <section className={styles.job} role="status" aria-label="Bulk action">
       <div>
         <strong>
-          {safeLine(batch.action)} {countText(batch.matched)} runs: {safeLine(batch.status)}
+          {safeLine(batch.action)} {countOf(batch.matched, "run")}: {safeLine(batch.status)}
         </strong>
         <small>
           {countText(batch.done)} done{skipped}

@@ -30,7 +30,7 @@ function Drawn({ buckets }: { readonly buckets: Buckets }) {
   const most = Math.max(1, ...counts);
   const busiest = counts.indexOf(most);
   const capped = counts.some((count) => count >= atMost);
-  const words = `${countText(sum)}${capped ? "+" : ""} runs in ${durationText(to - from)}, ${durationText(bucketMs)} per bar`;
+  const words = `${countText(sum)}${capped ? "+" : ""} ${sum === 1 ? "run" : "runs"} in ${durationText(to - from)}, ${durationText(bucketMs)} per bar`;
   const broken = failed.reduce((total, count) => total + count, 0);
   const peak = sum === 0 ? "" : `; most at ${timeText(from + busiest * bucketMs, zone)}: ${countText(most)}`;
   return (

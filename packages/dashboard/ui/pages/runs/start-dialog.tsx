@@ -8,6 +8,7 @@ import { JsonField, SelectField, TextField } from "../../components/fields.tsx";
 import { pagePath } from "../../links.tsx";
 import { parseJsonText } from "../../text/json-text.ts";
 import { safeLine } from "../../text/safe-text.ts";
+import { useStartPlace } from "../parts/start-place.tsx";
 
 interface StartDialogProps {
   readonly open: boolean;
@@ -31,11 +32,13 @@ function OpenStartDialog({ workflow: first, onClose }: StartDialogProps) {
   const sample = useRead<WorkflowPage>(within("workflows", workflow), {}, { enabled: workflow !== "" }).data
     ?.sampleInput;
   const input = typed ?? sample ?? "";
+  const place = useStartPlace(workflow);
   const start = async () => {
     const body = {
       workflow,
       ...(input.trim() === "" ? {} : { input }),
       ...(id.trim() === "" ? {} : { id: id.trim() }),
+      ...place.request,
     };
     const started = await act<Started>("start", body);
     void navigate({ to: pagePath(namespace, "runs", started.runId) });
@@ -64,6 +67,7 @@ function OpenStartDialog({ workflow: first, onClose }: StartDialogProps) {
       )}
       <JsonField label="Input" value={input} onChange={setTyped} />
       <TextField label="Id (optional)" value={id} onChange={setId} hint="Two starts with the same id are one run" />
+      {place.fields}
     </ActionDialog>
   );
 }

@@ -89,7 +89,7 @@ function NoteDialog({ schedule, paused, onClose }: ScheduleDialogProps & { reado
       }
     >
       <TextField
-        label={paused ? "Note (optional)" : "Note"}
+        label={paused ? "Note (optional)" : "Note (required)"}
         value={note}
         onChange={setNote}
         hint="Shown with the schedule, for whoever comes next"

@@ -8,6 +8,7 @@ import { JsonField, SelectField, TextField } from "../../components/fields.tsx";
 import { pagePath } from "../../links.tsx";
 import { parseJsonText } from "../../text/json-text.ts";
 import { safeLine } from "../../text/safe-text.ts";
+import { useStartPlace } from "../parts/start-place.tsx";
 import { type FormField, fieldsOf, inputOf, type JsonSchema } from "./schema-form.ts";
 import styles from "./workflows.module.css";
 
@@ -20,11 +21,13 @@ export function StartDialog({ page, onClose }: { readonly page: WorkflowPage; re
   const input = useInput(page);
   const [id, setId] = useState("");
   const [version, setVersion] = useState("");
+  const place = useStartPlace(name);
   const start = async () => {
     const request: StartRequest = {
       workflow: name,
       ...(input.text === "" ? {} : { input: input.text }),
       ...(id.trim() === "" ? {} : { id: id.trim() }),
+      ...place.request,
       ...(version === "" ? {} : { version }),
     };
     const { runId } = await act<Started>("start", request);
@@ -53,6 +56,7 @@ export function StartDialog({ page, onClose }: { readonly page: WorkflowPage; re
           onChange={setVersion}
         />
       ) : null}
+      {place.fields}
       {input.fields}
     </ActionDialog>
   );
