@@ -14,6 +14,8 @@ interface Case {
   readonly empty?: string;
   /** Where its data comes from. */
   readonly api: string;
+  /** What a reader is told instead; left out: readers see the page. */
+  readonly refused?: string;
 }
 
 const button = (name: string) => (page: Page) => page.getByRole("button", { name, exact: true });
@@ -83,6 +85,7 @@ const PAGES: readonly Case[] = [
     shows: (page) => page.getByLabel("Filter by who"),
     empty: "Nobody has done anything yet",
     api: "audit",
+    refused: "This needs the role admin; yours is reader.",
   },
   {
     path: "settings",
@@ -113,7 +116,7 @@ describe.skipIf(CHROMIUM.program === undefined)(`in Chromium ${CHROMIUM.missing 
   });
 
   for (const one of PAGES) {
-    const { path, h1, shows, empty, api } = one;
+    const { path, h1, shows, empty, api, refused } = one;
 
     test(`${path}: title, heading and data, without a complaint of axe, light and dark`, async () => {
       for (const dark of [false, true]) {
@@ -137,9 +140,9 @@ describe.skipIf(CHROMIUM.program === undefined)(`in Chromium ${CHROMIUM.missing 
       await page.context().close();
     });
 
-    test(`${path}: a reader sees the data and no action`, async () => {
+    test(`${path}: a reader sees ${refused === undefined ? "the data" : "why there is none"} and no action`, async () => {
       const page = await openPage(browser, scene.page("reader", pathOf(one)));
-      await shows(page).waitFor();
+      await (refused === undefined ? shows(page) : page.getByText(refused).first()).waitFor();
       const names = await page.getByRole("main").getByRole("button").allTextContents();
       expect(names.filter((name) => name.includes("…"))).toEqual([]);
       await expectNoFaults(page);
@@ -157,7 +160,7 @@ describe.skipIf(CHROMIUM.program === undefined)(`in Chromium ${CHROMIUM.missing 
       );
       // A hint would make the page read again by itself.
       await page.route(/\/live\?/, (route) => route.abort());
-      await page.goto(scene.page("reader", pathOf(one)));
+      await page.goto(scene.page(refused === undefined ? "reader" : "admin", pathOf(one)));
       await page.getByRole("alert").getByText("The store is on fire.").first().waitFor();
       await page.unroute(failing);
       await page.getByRole("button", { name: "Try again" }).first().dispatchEvent("click");
