@@ -49,12 +49,18 @@ describe("a message that takes its run", () => {
     await store.runs.commit({ commits: [firstCommit(10, { transition: REST })] });
   });
 
-  test("and is on its way keeps its worker alive for the sweep, which does not wait; the next one returns the run", async () => {
+  const sweep = { ...SWEEP, gone: [WORKER] };
+
+  /** A delivery of another connection, in a transaction that stays open: it has been sent, and is not committed yet. */
+  async function messageOnItsWay(): Promise<void> {
     await other.query("begin");
     const values = DELIVER.values(deliveryOf(taking(WORKER, 900, signal(10, "m", 1)), false));
     const { rows } = await other.query(textFor(DELIVER, database.schema), values);
     expect(rows).toContainEqual(expect.objectContaining({ outcome: "delivered", number: 1 }));
-    const sweep = { ...SWEEP, gone: [WORKER] };
+  }
+
+  test("and is on its way keeps its worker alive for the sweep, which does not wait; the next one returns the run", async () => {
+    await messageOnItsWay();
     expect(await store.workers.sweep(sweep)).toMatchObject({ dead: 0, returned: 0 });
     await other.query("commit");
     expect(await rowsOf([10])).toMatchObject([{ heldBy: WORKER, epoch: 2 }]);
@@ -66,7 +72,7 @@ describe("a message that takes its run", () => {
 
   test("does not wait for a sweep that is declaring its worker dead: it is delivered, and makes the run due", async () => {
     await other.query("begin");
-    const values = SWEEP_CALL.values({ ...SWEEP, gone: [WORKER], notify: false });
+    const values = SWEEP_CALL.values({ ...sweep, notify: false });
     await other.query(textFor(SWEEP_CALL, database.schema), values);
     const { outcomes } = await store.inbox.deliver(taking(WORKER, 900, signal(10, "m", 1)));
     expect(outcomes).toEqual([{ outcome: "delivered", runId: idOf(10), status: "waiting" }]);
@@ -75,6 +81,20 @@ describe("a message that takes its run", () => {
     expect(row).toMatchObject({ heldBy: null, epoch: 1, delivered: 1 });
     expect(row?.availableAt).not.toBeNull();
     expect((await store.inbox.deliver(taking(WORKER, 901, signal(10, "n", 1)))).outcomes[0]).not.toHaveProperty("held");
+  });
+
+  test("would leave it with a worker that is gone, if it did not lock that worker", async () => {
+    const { rows } = await other.query<{ text: string }>("select pg_get_functiondef($1::regproc) as text", [
+      database.name("deliver_messages"),
+    ]);
+    const careless = rows[0]?.text.replace(" for key share skip locked", "") ?? "";
+    expect(careless).not.toBe(rows[0]?.text);
+    await other.query(careless);
+    await messageOnItsWay();
+    expect(await store.workers.sweep(sweep)).toMatchObject({ dead: 1, returned: 0 });
+    await other.query("commit");
+    expect(await store.workers.sweep(sweep)).toMatchObject({ returned: 0 });
+    expect(await rowsOf([10])).toMatchObject([{ heldBy: WORKER }]);
   });
 });
 
