@@ -67,7 +67,8 @@ else if (positionals[0] === "report") writePage(JSON.parse(readFileSync(LATEST, 
 else if (positionals[0] === "codecs") console.log(codecTable());
 else if (positionals[0] === "telemetry") console.log(await telemetryTable());
 else if (positionals[0] === "queues") await queues();
-else if (positionals[0] === "remote") console.log(await remoteTable(values.store.split(","), Number(values.repeat)));
+else if (positionals[0] === "remote")
+  console.log(await remoteTable({ kinds: values.store.split(","), rounds: Number(values.repeat), set: overrides() }));
 else await bench();
 
 function readArguments<T extends ParseArgsConfig>(config: T): ReturnType<typeof parseArgs<T>> {

@@ -1,148 +1,168 @@
 /**
- * npm run bench -- remote: what a server between worker and store costs. Embedded and remote take turns, each on a store that was never
- * used before; the best of all rounds counts, because other processes only ever make one slower.
+ * npm run bench -- remote: what a server between worker and store costs. In each repetition embedded and remote take turns, each in fresh
+ * processes on a store that was never used before, and warm up equally long. What counts is the median of the shares of the repetitions.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { performance } from "node:perf_hooks";
 import process from "node:process";
 import { createInterface, type Interface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { openStore as openRemoteStore } from "@holdfast/remote";
-import { type Client, connect, silentLogger, workflow } from "holdfast";
-import { type OpenedStore, type OpenStore, systemPorts } from "holdfast/adapter";
-import { Stores } from "./lab/stores.ts";
+import type { OpenedStore } from "holdfast/adapter";
+import { type FreshStore, Stores } from "./lab/stores.ts";
+import { openAny, STEPS } from "./remote-calls.ts";
 
-const RUNS = 2_000;
-const WARM_RUNS = 300;
-const STEPS = 10;
-const IDLE_CALLS = 400;
+/** Long enough that two processes have compiled what they repeat: a sustained rate is what is meant. */
+const RUNS = 10_000;
+const WARM_RUNS = 2_000;
 const IDLE_SESSIONS = 1_000;
 
-const ten = workflow("ten", async (ctx) => {
-  for (let i = 0; i < STEPS; i += 1) await ctx.step("work", () => "seventeen bytes..");
-});
+const WAYS = ["embedded", "remote"] as const;
+type Way = (typeof WAYS)[number];
 
 interface Figures {
-  stepsPerSecond: number;
-  callMs: number;
+  readonly stepsPerSecond: number;
+  /** Microseconds of processor time for each step. */
+  readonly workerMicros: number;
+  readonly serverMicros: number;
+  readonly callMs: number;
 }
 
-export async function remoteTable(kinds: readonly string[], rounds: number): Promise<string> {
+export interface RemoteBench {
+  readonly kinds: readonly string[];
+  readonly rounds: number;
+  /** `runs`, `warm`, and `sessions`: how many. */
+  readonly set: Readonly<Record<string, number>>;
+}
+
+export async function remoteTable({ kinds, rounds, set }: RemoteBench): Promise<string> {
+  const { runs = RUNS, warm = WARM_RUNS, sessions = IDLE_SESSIONS } = set;
   const stores = await Stores.open();
   const lines = [
-    "| store | embedded, steps/s | remote, steps/s | share | idle call, embedded ms | remote ms | more |",
-    "|---|--:|--:|--:|--:|--:|--:|",
+    "| store | embedded, steps/s | remote, steps/s | share | embedded, CPU µs per step | worker | server | idle call, embedded ms | remote ms |",
+    "|---|--:|--:|--:|--:|--:|--:|--:|--:|",
   ];
   try {
     for (const kind of kinds as readonly ("sqlite" | "postgres")[]) {
-      const best = { embedded: worst(), remote: worst() };
+      const all: Record<Way, Figures[]> = { embedded: [], remote: [] };
       for (let round = 0; round < rounds; round += 1)
-        for (const way of round % 2 === 0 ? (["embedded", "remote"] as const) : (["remote", "embedded"] as const)) {
+        for (const way of round % 2 === 0 ? WAYS : [...WAYS].reverse()) {
           const store = await stores.fresh(kind);
-          const figures = await (way === "embedded"
-            ? measure(store.url)
-            : served(store.url, ({ url }) => measure(url)));
+          const figures = await measure(way, store, runs, warm);
           await store.remove();
-          best[way].stepsPerSecond = Math.max(best[way].stepsPerSecond, figures.stepsPerSecond);
-          best[way].callMs = Math.min(best[way].callMs, figures.callMs);
-          console.error(
-            `${kind} ${way}: ${Math.round(figures.stepsPerSecond)} steps/s, ${figures.callMs.toFixed(3)} ms`,
-          );
+          all[way].push(figures);
+          console.error(`${kind} ${way}: ${JSON.stringify(figures, (_, n) => (n > 100 ? Math.round(n) : n))}`);
         }
-      const { embedded, remote } = best;
-      const share = Math.round((100 * remote.stepsPerSecond) / embedded.stepsPerSecond);
-      const more = (remote.callMs - embedded.callMs).toFixed(2);
-      lines.push(
-        `| ${kind} | ${Math.round(embedded.stepsPerSecond)} | ${Math.round(remote.stepsPerSecond)} | ${share} % | ${embedded.callMs.toFixed(2)} | ${remote.callMs.toFixed(2)} | ${more} |`,
-      );
+      lines.push(row(kind, all));
     }
-    const store = await stores.fresh("sqlite");
-    const bytes = await served(store.url, idleSessionBytes);
-    await store.remove();
-    lines.push("", `An idle session takes ${(bytes / 1024).toFixed(1)} KiB of the server (of ${IDLE_SESSIONS}).`);
+    if (sessions > 0) {
+      const store = await stores.fresh("sqlite");
+      const bytes = await served(store.url, (server) => idleSessionBytes(server, sessions));
+      await store.remove();
+      lines.push("", `An idle session takes ${(bytes / 1024).toFixed(1)} KiB of the server (of ${sessions}).`);
+    }
   } finally {
     await stores.close();
   }
   return lines.join("\n");
 }
 
-function worst(): Figures {
-  return { stepsPerSecond: 0, callMs: Number.POSITIVE_INFINITY };
+function row(kind: string, { embedded, remote }: Readonly<Record<Way, Figures[]>>): string {
+  const of = (figures: Figures[], field: keyof Figures): number => median(figures.map((one) => one[field]));
+  const share = median(remote.map((one, i) => one.stepsPerSecond / (embedded[i] as Figures).stepsPerSecond));
+  const cells = [
+    kind,
+    Math.round(of(embedded, "stepsPerSecond")),
+    Math.round(of(remote, "stepsPerSecond")),
+    `${Math.round(100 * share)} %`,
+    of(embedded, "workerMicros").toFixed(1),
+    of(remote, "workerMicros").toFixed(1),
+    of(remote, "serverMicros").toFixed(1),
+    of(embedded, "callMs").toFixed(2),
+    of(remote, "callMs").toFixed(2),
+  ];
+  return `| ${cells.join(" | ")} |`;
 }
 
-async function measure(url: string): Promise<Figures> {
-  const hf = await connect(url, { logger: silentLogger });
-  await hf.worker({ workflows: [ten], concurrency: 1_000 }).start();
-  await runAll(hf, WARM_RUNS);
-  const began = performance.now();
-  await runAll(hf, RUNS);
-  const stepsPerSecond = (RUNS * STEPS * 1_000) / (performance.now() - began);
-  await hf.close();
-  return { stepsPerSecond, callMs: await idleCallMs(url) };
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] as number;
 }
 
-async function runAll(hf: Client, runs: number): Promise<void> {
-  const handles = await hf.startMany(Array.from({ length: runs }, () => ({ workflow: ten })));
-  await Promise.all(handles.map((handle) => handle.result()));
+function measure(way: Way, { url }: FreshStore, runs: number, warm: number): Promise<Figures> {
+  if (way === "embedded") return measureWorker(url, undefined, runs, warm);
+  return served(url, (server) => measureWorker(server.url, server, runs, warm));
 }
 
-/** The median of single calls, one after the other: a read of one row that is not there. */
-async function idleCallMs(url: string): Promise<number> {
-  const opened = await openAny(url);
-  const runs = [{ namespace: "default", id: "nobody" }];
-  const times: number[] = [];
-  for (let i = 0; i < IDLE_CALLS; i += 1) {
-    const began = performance.now();
-    await opened.store.runs.read({ runs });
-    times.push(performance.now() - began);
-  }
-  await opened.store.close();
-  return times.sort((a, b) => a - b)[Math.floor(times.length / 2)] as number;
-}
-
-async function openAny(url: string): Promise<OpenedStore> {
-  const options = { ...systemPorts, log: silentLogger };
-  if (url.startsWith("http:")) return openRemoteStore(url, options);
-  const name = url.startsWith("file:") ? "@holdfast/sqlite" : "@holdfast/postgres";
-  const { openStore } = (await import(name)) as { openStore: OpenStore };
-  return openStore(url, options);
-}
-
-interface Served {
-  readonly url: string;
-  readonly child: ChildProcess;
-  readonly lines: Interface;
-}
-
-async function served<T>(url: string, use: (server: Served) => Promise<T>): Promise<T> {
-  const program = fileURLToPath(new URL("remote-server.ts", import.meta.url));
-  const child = spawn(process.execPath, ["--expose-gc", "--import", "tsx", program, url], {
-    stdio: ["pipe", "pipe", "inherit"],
-  });
-  const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
+async function measureWorker(url: string, server: Served | undefined, runs: number, warm: number): Promise<Figures> {
+  const worker = new Process("remote-worker.ts", [url, `${runs}`, `${warm}`]);
   try {
-    const [address] = (await once(lines, "line")) as [string];
-    return await use({ url: address, child, lines });
+    await worker.line();
+    const before = await server?.figures("processor");
+    const { ms, cpuMicros } = (await worker.ask("go")) as { ms: number; cpuMicros: number };
+    const after = await server?.figures("processor");
+    const { callMs } = (await worker.ask("idle")) as { callMs: number };
+    const steps = runs * STEPS;
+    const serverMicros = before && after ? (after.cpuMicros - before.cpuMicros) / steps : 0;
+    return { stepsPerSecond: (steps * 1_000) / ms, workerMicros: cpuMicros / steps, serverMicros, callMs };
   } finally {
-    const exit = once(child, "exit");
-    child.kill("SIGKILL");
+    await worker.end();
+  }
+}
+
+/** A process that answers a line with a line. */
+class Process {
+  readonly #child: ChildProcess;
+  readonly #lines: Interface;
+
+  constructor(program: string, args: readonly string[]) {
+    const file = fileURLToPath(new URL(program, import.meta.url));
+    this.#child = spawn(process.execPath, ["--expose-gc", "--import", "tsx", file, ...args], {
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    this.#lines = createInterface({ input: this.#child.stdout as NodeJS.ReadableStream });
+  }
+
+  async line(): Promise<string> {
+    const [line] = (await once(this.#lines, "line")) as [string];
+    return line;
+  }
+
+  async ask(question: string): Promise<unknown> {
+    const line = this.line();
+    this.#child.stdin?.write(`${question}\n`);
+    return JSON.parse(await line);
+  }
+
+  /** Both programs exit when nobody writes to them any more. */
+  async end(): Promise<void> {
+    if (this.#child.exitCode !== null) return;
+    const exit = once(this.#child, "exit");
+    this.#child.stdin?.end();
     await exit;
   }
 }
 
-async function idleSessionBytes({ url, child, lines }: Served): Promise<number> {
-  const serverBytes = async (): Promise<number> => {
-    const line = once(lines, "line");
-    child.stdin?.write("\n");
-    return Number(((await line) as [string])[0].split(" ")[0]);
-  };
+interface Served {
+  readonly url: string;
+  figures(what: "memory" | "processor"): Promise<{ readonly rss: number; readonly cpuMicros: number }>;
+}
+
+async function served<T>(url: string, use: (server: Served) => Promise<T>): Promise<T> {
+  const server = new Process("remote-server.ts", [url]);
+  try {
+    const address = await server.line();
+    return await use({ url: address, figures: async (what) => (await server.ask(what)) as never });
+  } finally {
+    await server.end();
+  }
+}
+
+async function idleSessionBytes({ url, figures }: Served, count: number): Promise<number> {
   const warm: OpenedStore[] = [];
   for (let i = 0; i < 100; i += 1) warm.push(await openAny(url));
-  const before = await serverBytes();
+  const before = await figures("memory");
   const sessions: OpenedStore[] = [];
-  for (let i = 0; i < IDLE_SESSIONS; i += 1) sessions.push(await openAny(url));
-  const after = await serverBytes();
+  for (let i = 0; i < count; i += 1) sessions.push(await openAny(url));
+  const after = await figures("memory");
   for (const { store } of [...warm, ...sessions]) await store.close();
-  return (after - before) / IDLE_SESSIONS;
+  return (after.rss - before.rss) / count;
 }

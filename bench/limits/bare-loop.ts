@@ -99,7 +99,7 @@ export function newId(): string {
   return uuidV7(Date.now(), randomBytes(16));
 }
 
-function newRun(runId: string): NewRun {
+export function newRun(runId: string): NewRun {
   const place = { namespace: "default", workflow: "seq", version: "1", queue: "default", priority: 0 };
   return { ...place, runId, id: runId, input: INPUT, seed: runId, attributes: {} };
 }

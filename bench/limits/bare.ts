@@ -1,12 +1,16 @@
+import type { PaidDebt } from "holdfast/adapter";
 import type { EngineDefinition, Figures } from "../lab/engine.ts";
 import type { Inside } from "../lab/inside.ts";
 import { latencies } from "../workloads/latency.ts";
+import { BareChildren } from "./bare-children.ts";
 import { BareLoop } from "./bare-loop.ts";
 import { BareTasks } from "./bare-tasks.ts";
 import { BareUpdates } from "./bare-updates.ts";
 
 /** Runs in one flush: as many as the engine keeps live. */
 const GROUP = 500;
+/** Parents in progress at once. */
+const PARENTS = 100;
 
 /** The limit of a store for the workloads that have one. */
 export function bare(store: "postgres" | "sqlite", title: string): EngineDefinition {
@@ -17,13 +21,14 @@ export function bare(store: "postgres" | "sqlite", title: string): EngineDefinit
     kind: "limit",
     store,
     settings: `the store's own calls without an engine, ${GROUP} runs in a flush, one flush at a time (and, for comparison, two)`,
-    workloads: ["short", "ten", "long", "latency", "tasks", "updates"],
+    workloads: ["short", "ten", "long", "latency", "tasks", "children", "updates"],
     bare: {
       short: groups,
       ten: groups,
       long: (inside) => withLoop(store, inside, sequential),
       latency: (inside) => withLoop(store, inside, oneByOne),
       tasks: (inside) => withLoop(store, inside, tasks),
+      children: (inside) => withLoop(store, inside, children),
       updates: (inside) => withLoop(store, inside, updates),
     },
   };
@@ -110,6 +115,31 @@ async function tasks(loop: BareLoop, { size, mark }: Inside): Promise<Figures> {
   await stage("", (n, m) => bare.besideRuns(n, m));
   await stage("Two", (n, m) => bare.elsewhere(n, m));
   return { ...figures, steps: runs * each };
+}
+
+/** All of one parent; then those of many parents, of which a hundred are in progress; then one at a time. */
+async function children(loop: BareLoop, { size, mark }: Inside): Promise<Figures> {
+  const { children: many = 0, wide = 0, parents = 0, ten = 0 } = size;
+  const bare = new BareChildren(loop);
+  const group = Math.min(PARENTS, parents);
+  const rate = async (stage: string, all: number, each: number, once: number): Promise<number> => {
+    await bare.pay(await bare.families(once, each));
+    await mark(`begin${stage}`);
+    const began = performance.now();
+    for (let left = all; left > 0; left -= once) await bare.pay(await bare.families(Math.min(once, left), each));
+    const perSecond = (all * each) / ((performance.now() - began) / 1000);
+    await mark(`finish${stage}`);
+    return perSecond;
+  };
+  const childrenPerSecond = await rate("", wide, many, 1);
+  const childrenPerSecondTen = await rate("Ten", parents, ten, group);
+  const owed: PaidDebt[] = [];
+  // Nobody waits for payments.
+  const one = async (): Promise<void> => void owed.push(...(await bare.families(1, 1)));
+  const { p50 = Number.NaN, p95 = Number.NaN } = await latencies({ ...size, steps: 1 }, one);
+  await bare.pay(owed);
+  const counts = { children: wide * many, childrenTen: parents * ten, steps: wide * many };
+  return { ...counts, childrenPerSecond, childrenPerSecondTen, p50, p95 };
 }
 
 /** As many updates in a call as the workload has in flight; then one at a time. */

@@ -12,7 +12,7 @@ export const children: Workload = {
   name: "children",
   title: "Children",
   about:
-    "1,000 children of one parent, all at once, five parents one after the other; then many parents with ten children each. A child returns 17 bytes, and its parent awaits all of them. Latency is that of a run with one child on an idle system. Peers: DBOS starts workflows inside a workflow and awaits them, OpenWorkflow has child workflows, Restate calls a service, which leaves less behind than a workflow of its own.",
+    "1,000 children of one parent, all at once, five parents one after the other; then many parents with ten children each. A child returns 17 bytes, and its parent awaits all of them. Latency is that of a run with one child on an idle system. The bare figure is the store calls that children need, one after the other. Peers: DBOS starts workflows inside a workflow and awaits them, OpenWorkflow has child workflows, Restate calls a service, which leaves less behind than a workflow of its own.",
   sizes: {
     tiny: { children: 20, wide: 2, parents: 5, ten: 3, warm: 3, times: 3, idleMs: 20 },
     normal: { children: 1_000, wide: 5, parents: 1_000, ten: 10, warm: 100, times: 100, idleMs: 500 },

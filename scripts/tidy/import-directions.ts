@@ -51,7 +51,7 @@ const FILE_DEPENDENCIES: Readonly<Record<string, string>> = {
 
 /** Layers that must stay free of I/O, and the only Node built-ins (with the names) that they may import. */
 const PURE_LAYERS = ["model", "calendar", "replay"];
-const PURE_BUILTINS: Readonly<Record<string, readonly string[]>> = { "node:crypto": ["createHash"] };
+const PURE_BUILTINS: Readonly<Record<string, readonly string[]>> = { "node:crypto": ["createHash", "hash"] };
 
 /** The adapter packages, and the drivers that each may import. */
 const ADAPTER_DRIVERS: Readonly<Record<string, readonly string[]>> = {

@@ -25,8 +25,8 @@ export const TALK_MUTATIONS: readonly Mutation[] = [
   {
     name: "takes a child for the one that it replaces",
     file: "model/ids.ts",
-    find: "{generation}`).digest();",
-    replace: "{1}`).digest();",
+    find: "{generation}`).slice(",
+    replace: "{1}`).slice(",
     caughtBy: "nothing-lost",
   },
   {

@@ -15,6 +15,7 @@ import { reencoding } from "./client/reencoding.ts";
 import { retrying } from "./client/retrying.ts";
 import { signaling } from "./client/signaling.ts";
 import { starting } from "./client/starting.ts";
+import { startingByName } from "./client/starting-by-name.ts";
 import { taskLimits } from "./client/task-limits.ts";
 import { taskTokens } from "./client/task-tokens.ts";
 import { tasks } from "./client/tasks.ts";
@@ -24,6 +25,7 @@ const SUITES: readonly ClientSuite[] = [
   closing,
   wrongArguments,
   starting,
+  startingByName,
   signaling,
   manyMessages,
   onCall,

@@ -32,6 +32,7 @@ const CONVERSATIONS = [
   "start messages",
   "replies",
   "asks",
+  "what others do to held runs",
 ];
 
 const LIMITS = ["places in a queue with limits", "lines before a queue with limits", "places of tasks"];

@@ -112,12 +112,15 @@ class Board {
     const { method } = request;
     const reads = method === "GET" || method === "HEAD";
     if (!reads && method !== "POST") throw refusal(405, "bad_request", "Use GET or POST.");
-    const fault = hostFault(request, hosts) ?? (reads ? readFault(request, origins) : changeFault(request, origins));
-    if (fault) throw fault;
+    const foreign = hostFault(request, hosts);
+    if (foreign) throw foreign;
     const path = this.#pathOf(request);
+    // Nothing can come of it: that is what a program with a wrong path is told, whatever headers it sends.
+    if (!reads && path?.[0] !== "api") throw refusal(404, "not_found", "There is nothing to send this to.");
+    const fault = reads ? readFault(request, origins) : changeFault(request, origins);
+    if (fault) throw fault;
     if (path === undefined) return Response.redirect(new URL(`${this.#base}/`, request.url), 308);
     if (path[0] === "api") return this.#call(request, path.slice(1));
-    if (!reads) throw refusal(404, "not_found", "There is nothing to send this to.");
     // Files are public: they contain nothing of the store. So somebody who is not let in gets a page that says so.
     const file = fileAnswer(request, path.join("/"));
     if (file) return file;
@@ -254,6 +257,7 @@ class Board {
       now: Math.floor((await this.#store.store.readClock()).now),
       reconnected: request.headers.has("last-event-id"),
       stillWelcome,
+      follow: (ended) => this.#logins?.follow(request, ended) ?? (() => {}),
       onClose: (close) => {
         this.#streams.add(close);
         return () => this.#streams.delete(close);

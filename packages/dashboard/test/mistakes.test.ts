@@ -97,6 +97,57 @@ describe("a search", () => {
   });
 });
 
+test("what there is no page or call for is not found, whatever headers the request has", async () => {
+  const path = "holdfast.v1.WorkflowService/StratWorkflow";
+  for (const headers of [{}, { "x-holdfast-csrf": "", origin: "", "content-type": "application/grpc" }]) {
+    const { status, body } = await post(board, path, {}, headers);
+    expect([status, body.code]).toEqual([404, "not_found"]);
+  }
+  expect((await post(board, path, {}, { host: "evil.example" })).body.code).toBe("bad_host");
+});
+
+test("what is too large for a page or for the store is 413, and says so", async () => {
+  const input = (characters: number): object => ({ workflow: "order", input: JSON.stringify("x".repeat(characters)) });
+  expect((await post(board, "api/default/start", input(4_500_000))).body).toMatchObject({ code: "too_large" });
+  for (const characters of [3_000_000, 4_500_000])
+    expect((await post(board, "api/default/start", input(characters))).status).toBe(413);
+  const large = { name: "paid", payload: JSON.stringify("x".repeat(3_000_000)) };
+  expect(await post(board, "api/default/runs/unpaid/signal", large)).toMatchObject({
+    status: 413,
+    body: { code: "payload_too_large" },
+  });
+});
+
+describe("a refusal speaks of pages and buttons", () => {
+  test("not of calls of the library", async () => {
+    const schedule = { id: "nightly", workflow: "order", cron: "0 0 * * *" };
+    expect((await post(board, "api/default/schedules/create", schedule)).status).toBe(200);
+    const told = [
+      await get(board, "api/default/schedules/none"),
+      await post(board, "api/default/schedules/create", schedule),
+      await post(board, "api/default/runs/declined/fork", { before: "nothing-like-it" }),
+    ];
+    for (const { status, body } of told) {
+      expect(status).toBeGreaterThanOrEqual(400);
+      expect(body.message).not.toMatch(/\bhf\.|\bhandle\.|\w\(\)/);
+    }
+    expect(told[0]?.body.message).toContain("The page Schedules shows those there are.");
+  });
+
+  test("nor does the reason why a run waits", async () => {
+    await post(board, "api/default/queues/shut/limits", { limits: { concurrency: 0 }, expected: {} });
+    await hf.worker({ workflows: [order], queues: ["shut"] }).start();
+    await hf.start(order, {}, { id: "shut-out", queue: "shut" });
+    await vi.waitFor(
+      async () =>
+        expect((await get(board, "api/default/runs/shut-out")).body.why.reason).toContain(
+          "The page Queues & limits changes it.",
+        ),
+      { timeout: 10_000 },
+    );
+  });
+});
+
 test("a list says what an error says", async () => {
   const [row] = (await search("id:declined")).body.runs;
   expect(row.why.text).toBe("card declined by the bank");

@@ -117,6 +117,26 @@ describe("with API keys", () => {
     expect((await fetch(`${server.url}/api/session`, { headers: { cookie: reader } })).status).toBe(401);
   });
 
+  test("the stream of a page ends soon after its key was revoked elsewhere, and its next read is refused", async () => {
+    const made = await createKey(access, opened.random, {
+      name: "soon gone",
+      role: "reader",
+      namespace: "default",
+      expiresAt: null,
+    });
+    const headers = { cookie: await login(made.token) };
+    const stream = await fetch(`${server.url}/api/default/live?topics=runs,session`, { headers });
+    const reader = (stream.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader();
+    expect((await reader.read()).value).toContain("event: hello");
+    await access.revokeKey({ id: made.id });
+    let told = "";
+    for (let part = await reader.read(); !part.done; part = await reader.read()) told += part.value;
+    // It is told by the next look, of which there is one a second; a ping, which asks as well, comes after 15.
+    expect(told).not.toContain("event: ping");
+    expect(told).toContain('{"type":"hint","topic":"session"}');
+    expect((await fetch(`${server.url}/api/session`, { headers })).status).toBe(401);
+  });
+
   test("programs send the key itself, and need no origin", async () => {
     const headers = {
       "content-type": "application/json",

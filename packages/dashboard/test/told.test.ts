@@ -22,6 +22,14 @@ const pay = workflow("pay", async (ctx, message: string) => {
 });
 const wait = workflow("wait", async (ctx) => ctx.receive(go));
 const done = workflow("done", async () => 1);
+const parent = workflow("parent", async (ctx, id: string | null) =>
+  ctx.child(pay, "no money", id === null ? {} : { id }),
+);
+const grandparent = workflow("grandparent", async (ctx) => {
+  await ctx.child(parent, "pay-of-parent").catch((error: unknown) => {
+    throw new Error("the shop is closed", { cause: error });
+  });
+});
 
 const hf = await connect("memory:", { logger: silentLogger });
 const board = dashboard(hf, { auth: "open" });
@@ -31,7 +39,7 @@ async function settled(id: string, status: string): Promise<void> {
 }
 
 beforeAll(async () => {
-  await hf.worker({ workflows: [pay, wait, done] }).start();
+  await hf.worker({ workflows: [pay, wait, done, parent, grandparent] }).start();
   const messages = ["no money", "card 4111 is blocked", "card 4222 is blocked", "no such customer"];
   for (const [index, message] of messages.entries()) await hf.start(pay, message, { id: `pay-${index}` });
   for (const id of ["stopped", "ended", "waits", "held"]) await hf.start(wait, undefined, { id });
@@ -76,6 +84,43 @@ test("the run page says how it ended, whether it was undone, and speaks of its o
   );
   for (const id of ["pay-0", "stopped", "ended", "waits", "held", "done"])
     expect(await reasonOf(id)).not.toMatch(/\w\(\)/);
+});
+
+describe("a run that failed because its child did", () => {
+  // Not of the others: the overview counts failures.
+  const other = connect("memory:", { logger: silentLogger });
+  const boardOfOther = other.then((client) => dashboard(client, { auth: "open" }));
+  afterAll(async () => {
+    await (await boardOfOther).close();
+    await (await other).close();
+  });
+  const page = async (id: string) => (await get(await boardOfOther, `api/default/runs/${id}`)).body;
+
+  test("tells what the child failed with, and leads to it, without repeating its ids", async () => {
+    const client = await other;
+    await client.worker({ workflows: [pay, parent, grandparent] }).start();
+    await client.run(parent, "pay-7", { id: "with-name" }).catch(() => {});
+    await client.run(parent, null, { id: "without" }).catch(() => {});
+    await client.run(grandparent, undefined, { id: "grand" }).catch(() => {});
+    const named = await page("with-name");
+    const { runId } = await client.get("pay-7").describe();
+    expect(named.why).toMatchObject({
+      reason: "Failed in pay: its run pay-7 failed in charge after 2 attempts: CARD_DECLINED: no money.",
+      otherRun: { id: "pay-7", runId },
+    });
+    const unnamed = await page("without");
+    expect(unnamed.why.reason).toBe(
+      "Failed in pay: its run failed in charge after 2 attempts: CARD_DECLINED: no money.",
+    );
+    expect(unnamed.why.otherRun.runId).toBe(unnamed.run.error.data.runId);
+    const { runs } = (await get(await boardOfOther, "api/default/runs?id=with-name")).body;
+    expect(runs[0].why.text).toBe("pay: its run pay-7 failed in charge after 2 attempts: CARD_DECLINED: no money");
+    expect((await page("grand")).why).toMatchObject({
+      reason: "Failed: the shop is closed.",
+      otherRun: { runId: expect.any(String) },
+    });
+    expect((await page("pay-7")).why.otherRun).toBeNull();
+  });
 });
 
 test("the overview tells errors apart that have no code, by what they say but for numbers, with links that find them", async () => {

@@ -60,6 +60,13 @@ test("a further page is at most 60 kB", () => {
   }
 });
 
+test("the licenses of what is bundled are published with it", () => {
+  const notices = readFileSync(path.join(folder, "third-party-notices.txt"), "utf8");
+  for (const name of ["react", "react-dom", "@tanstack/react-router", "@tanstack/react-query", "@base-ui/react"])
+    expect(notices).toContain(name);
+  expect(notices).toContain("Permission is hereby granted, free of charge");
+});
+
 test("all of it is at most 450 kB, and no map of the sources is published", () => {
   expect(sum(sizes.keys())).toBeLessThanOrEqual(ALL_MAX);
   expect(existsSync(path.join(folder, "assets"))).toBe(true);

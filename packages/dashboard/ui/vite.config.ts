@@ -23,5 +23,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    // What is bundled is published with its licenses, beside the scripts.
+    license: { fileName: "third-party-notices.txt" },
   },
 });

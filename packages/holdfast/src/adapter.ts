@@ -164,6 +164,7 @@ export {
   payloadPage,
 } from "./model/payload-place.ts";
 export {
+  ADMITTED_MAX,
   NO_KEY,
   type PlaceHolder,
   type PlaceLimits,
@@ -232,7 +233,7 @@ export {
   type TaskImage,
   type UpdateImage,
 } from "./model/transfer.ts";
-export type { VersionRow } from "./model/version-row.ts";
+export type { StartDefaults, VersionRow } from "./model/version-row.ts";
 export { isRetrying, RETRYING_SUFFIX, waitingForPlace } from "./model/waiting.ts";
 export {
   HEARTBEAT_KEPT_EVERY_MS,
@@ -240,6 +241,7 @@ export {
   type WorkerLoad,
   type WorkerLogRow,
   type WorkerMoment,
+  type WorkerPace,
   type WorkerRow,
   type WorkerStatus,
 } from "./model/worker-row.ts";
@@ -372,6 +374,7 @@ export type {
   ReadTasksParams,
   ReadWorkerLogParams,
   RefusedStart,
+  RegisteredVersion,
   RegisterVersionsParams,
   RegisterWorkerParams,
   RegisterWorkerResult,

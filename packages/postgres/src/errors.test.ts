@@ -52,6 +52,22 @@ describe("while the store is in use", () => {
   });
 
   test.each([
+    [fromSystem("ECONNREFUSED"), true, true],
+    [fromSystem("ECONNRESET"), false, true],
+    [new Error("Connection terminated unexpectedly"), false, true],
+    [fromServer("57P01"), false, true],
+    [fromServer("57P03"), true, true],
+    [fromServer("53300"), true, true],
+    [fromServer("53100"), false, false],
+    [fromServer("25006"), false, false],
+    [fromServer("57014"), false, false],
+    // It is there, and says nothing: as if it waited for a standby that is gone.
+    [new Error("Query read timeout"), false, false],
+  ])("%s, harmless %s: the server was not reached, or was lost: %s", (error, harmless, unreachable) => {
+    expect(callError(error, { ...call, harmless }).data.unreachable === true).toBe(unreachable);
+  });
+
+  test.each([
     fromServer("28P01"),
     fromServer("28000"),
     fromServer("3D000"),

@@ -17,6 +17,9 @@ const INVARIANT = "HF001";
 /** A standby, or a database that is shutting down: the next connection may reach a better server. */
 const WRONG_SERVER = /^(?:25006|57P0[1-5])/;
 
+/** Nobody has answered the call itself: no connection, or none any more. */
+const UNREACHABLE = /^(?:08|28|3D000|53300|57P0[1-5])/;
+
 /** Missing rights, schema, table or function, user or database: a person has to put it right. */
 const LASTING = /^(?:42501|3F000|42P01|42883|28|3D000)/;
 const MISSING_RIGHT = "42501";
@@ -27,6 +30,8 @@ const NO_PASSWORD = /^SASL: .*client password must be/;
 const ADVICE_ON_PASSWORD = "Put one into the URL (postgres://user:password@host/database), or set PGPASSWORD.";
 
 const LOCKED = "55P03";
+/** The driver's message when it has given up waiting for an answer. */
+const SILENCE = "Query read timeout";
 /** Another call was faster, perhaps a copy of this one: if repeated, this call finds the other's result. */
 const RACE_CONSTRAINTS = ["run_starts_id", "runs_pkey", "run_starts_pkey"];
 const EVENTS_KEY = "events_pkey";
@@ -52,7 +57,9 @@ export function callError(error: unknown, { where, call, harmless }: CallContext
   const { state, message, constraint = "" } = failureOf(error);
   const at = `PostgreSQL at ${where}, ${call}`;
   const lasting = (state === undefined ? NO_PASSWORD.test(message) : LASTING.test(state)) ? { lasting: true } : {};
-  const data = { where, call, ...(state === undefined ? {} : { sqlState: state }), ...lasting };
+  const lost = state === undefined ? message !== SILENCE : UNREACHABLE.test(state);
+  const unreachable = lost ? { unreachable: true } : {};
+  const data = { where, call, ...(state === undefined ? {} : { sqlState: state }), ...lasting, ...unreachable };
   const options = { cause: error, data };
   if (state === INVARIANT) return new HoldfastError("invariant_broken", `${at}: ${message}`, options);
   if (state !== undefined && BAD_DATA.test(state) && !RACE_CONSTRAINTS.includes(constraint)) {
@@ -90,7 +97,7 @@ export function spoilsConnection(error: unknown): boolean {
 
 /** Whether the connection was given up because there was no answer in time. */
 export function isSilence(error: unknown): boolean {
-  return failureOf(error).message === "Query read timeout";
+  return failureOf(error).message === SILENCE;
 }
 
 /** The SQLSTATE, if the server has answered. */

@@ -11,6 +11,7 @@ const REGISTER = callOf<RegisterVersionsParams>(
     p_workflow: ({ versions }) => binary.textArray(versions, (version) => version.workflow),
     p_version: ({ versions }) => binary.textArray(versions, (version) => version.version),
     p_hash: ({ versions }) => binary.textArray(versions, (version) => version.hash),
+    p_starts: ({ versions }) => binary.textArray(versions, ({ starts }) => (starts ? JSON.stringify(starts) : null)),
   },
   "i, (c.was).*",
 );

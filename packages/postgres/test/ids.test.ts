@@ -108,6 +108,26 @@ describe("a start over a closed run that is on its way", () => {
   });
 });
 
+test("a start of an unused id leaves one open run, whatever became of that id since it was looked up", async () => {
+  // So that nobody waits for a lane that is being made.
+  await start(store, [newRun(20)]);
+  // It waits between the two.
+  await other.query(`create function ${database.name("wait")}() returns trigger language plpgsql as
+    $$ begin perform pg_advisory_xact_lock_shared(4711); return new; end $$`);
+  await other.query(`create trigger wait before insert on ${database.name("run_starts")} for each row
+    when (new.run_id = '${idOf(12)}') execute function ${database.name("wait")}()`);
+  await other.query("select pg_advisory_lock(4711)");
+  const late = started(aStart(newRun(12, { id: "order 10" }), { ifRunning: "return" }));
+  const waiting = "select 1 from pg_locks where locktype = 'advisory' and not granted and objid = 4711";
+  while ((await other.query(waiting)).rowCount === 0);
+  await failedRun();
+  expect(await started()).toEqual({ outcome: "created", runId: idOf(11) });
+  expect(await purge()).toMatchObject({ purged: 1 });
+  await other.query("select pg_advisory_unlock(4711)");
+  expect(await late).toEqual({ outcome: "returned", runId: idOf(11) });
+  expect(await openRuns()).toEqual([idOf(11), idOf(20)]);
+});
+
 test("a start that finds a run just being reopened is busy, and then finds it open", async () => {
   await failedRun();
   await other.query("begin");

@@ -2,7 +2,7 @@
  * Plans of queues with limits that were made when their tables were empty, and known to be: a lookup of one run that goes through any other
  * index than its own then costs the same, and reads everything in line once that has grown.
  */
-import type { RunCommit, Transition } from "holdfast/adapter";
+import { ADMITTED_MAX, type RunCommit, type Transition } from "holdfast/adapter";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { PLANNER_SETTINGS } from "../src/database/driver.ts";
 import { type ServerCall, textFor } from "../src/database/server-call.ts";
@@ -13,7 +13,8 @@ import { pagesOf } from "./reads.ts";
 import { aStart, ERROR, event, firstCommit, idOf, LANE, newRun, register } from "./sample-runs.ts";
 import { TestDatabase } from "./test-database.ts";
 
-const RUNS = 20;
+/** As many as a claim gives places to. */
+const RUNS = ADMITTED_MAX;
 const IN_LINE = 20_000;
 /** So many pages more, for each run, when others wait. A wrong plan reads all of their index: hundreds. */
 const MORE_PAGES_MAX = 20;
@@ -71,6 +72,14 @@ async function lives(from: number): Promise<Readonly<Record<string, number>>> {
   };
 }
 
+/** The fewer pages of two: when others create and drop tables, a connection reads parts of the catalog anew in the middle of a call. */
+async function twice(from: number): Promise<Readonly<Record<string, number>>> {
+  const [first, second] = [await lives(from), await lives(from + 100)];
+  return Object.fromEntries(
+    Object.entries(first).map(([call, pages]) => [call, Math.min(pages, second[call] as number)]),
+  );
+}
+
 /** Of another key: so many are in line. */
 async function grow(count: number): Promise<void> {
   const name = (table: string): string => database.name(table);
@@ -88,9 +97,9 @@ test("plans of claims and ends that were made for empty lines are right for long
   await lives(1_000);
   await grow(2);
   for (const table of TABLES) await database.sql(`vacuum (analyze) ${database.name(table)}`);
-  const before = await lives(1_100);
+  const before = await twice(1_100);
   await grow(IN_LINE);
-  const after = await lives(2_000);
+  const after = await twice(2_000);
   for (const [call, pages] of Object.entries(after))
     expect(pages - (before[call] as number), call).toBeLessThanOrEqual(MORE_PAGES_MAX);
 });

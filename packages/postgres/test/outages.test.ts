@@ -106,6 +106,7 @@ describe("a server that is away", () => {
       await expect(call()).rejects.toMatchObject({
         code: "store_unavailable",
         message: expect.stringContaining("ECONNREFUSED"),
+        data: { unreachable: true },
       });
     }
     await proxy.up();

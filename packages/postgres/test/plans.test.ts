@@ -45,7 +45,7 @@ async function fill(): Promise<void> {
   await database.sql(`insert into ${name("runs")} (run_id, lane_id, epoch, status, created_at, available_at, ended_at, delivered, waiting_for, error)
     select run_id, lane_id, 1, status::${name("run_status")}, i, case when i % 100 = 3 and i <= ${WAITING} then 1000
       when status = 'sleeping' then 4102444800000 + i end, case when status in ('failed', 'completed') then i end, 2,
-      case when status in ('sleeping', 'waiting') then array[case i % 5 when 0 then 'charge#2#00' when 1 then 'charge' else 'receive:paid' end] end,
+      case when status in ('sleeping', 'waiting') then array[case i % 5 when 0 then 'charge#2#00' when 1 then 'charge' else 'receive:paid' end]::text end,
       case when status = 'failed' then '{"kind":"Timeout","code":"ECONNRESET"}'::bytea end from sample`);
   await database.sql(`insert into ${name("inbox")} (run_id, chain_id, at, number, kind, name, message_id, payload)
     select run_id, run_id, 1, n, 'signal', 'go', 'm' || n, '' from sample, generate_series(1, 2) n where i <= ${WAITING}`);
@@ -319,6 +319,33 @@ function literal(value: unknown): string {
   if (Array.isArray(value)) return `array[${value.map(literal).join(",")}]`;
   return `'${String(value).replaceAll("'", "''")}'`;
 }
+
+test("runs that wait to begin are listed without reading past timers, nor past each other", async () => {
+  await database.sql("begin");
+  try {
+    await database.sql(`with fresh as (insert into ${database.name("run_starts")} (run_id, created_at, lane_id, nth, namespace, id, input)
+        select gen_random_uuid(), 2000000 + i / 3, 1, 0, 'default', 'new ' || i, '' from generate_series(1, 9000) i returning *)
+      insert into ${database.name("runs")} (run_id, lane_id, epoch, status, created_at, available_at)
+      select run_id, 1, 0, 'pending', created_at, created_at + case when run_id::text < '1' then 9000000 else 0 end from fresh`);
+    await database.sql(`analyze ${database.name("runs")}, ${database.name("run_starts")}`);
+    const all = `select run_id::text as id from ${database.name("runs")} where status = 'pending'`;
+    const expected = (await database.sql(`${all} order by created_at desc, run_id desc`)).map(({ id }) => id);
+    for (const statuses of [["pending"], ["pending", "waiting", "running"]] as const) {
+      const list = { namespace: "default", limit: 20, statuses };
+      const first = listStatement(database.schema, list);
+      const page = (await database.sql(first.statement.text, [...first.values])).map((row) => row.run_id);
+      expect(page).toEqual(expected.slice(0, 20));
+      const before = { createdAt: 2_001_500, runId: idOf(0xffff) };
+      for (const { statement, values } of [first, listStatement(database.schema, { ...list, before })]) {
+        const { inSequence, byIndex } = await readsOf(database, statement.text, values);
+        expect(inSequence + byIndex).toBeLessThan(400);
+      }
+    }
+  } finally {
+    await database.sql("rollback");
+    await database.sql(`analyze ${database.name("runs")}, ${database.name("run_starts")}`);
+  }
+});
 
 test("taking up parked runs reads what it takes, however many this code has parked itself", async () => {
   const [own, other] = ["a".repeat(32), "b".repeat(32)];

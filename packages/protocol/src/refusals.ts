@@ -130,6 +130,7 @@ export const REFUSALS: Readonly<Record<HoldfastCode, readonly [RpcCodeNumber, Er
   namespace_disabled: [RpcCode.FailedPrecondition, ErrorCode.PRECONDITION_FAILED],
   token_not_found: [RpcCode.NotFound, ErrorCode.NOT_FOUND],
   guest_run_lost: [RpcCode.Aborted, ErrorCode.CONFLICT],
+  steps_open: [RpcCode.FailedPrecondition, ErrorCode.PRECONDITION_FAILED],
 };
 
 /** What data of an error says what it is about: the field, and the word for it. */
@@ -157,6 +158,9 @@ export interface Refusal {
   readonly detail: ErrorDetail;
 }
 
+/** If nothing better is known: the store is away, or all of its connections are taken. */
+const RETRY_AFTER_MS: ReadonlyMap<RpcCodeNumber, number> = new Map([[RpcCode.Unavailable, 1_000]]);
+
 /** The answer for an error. Of one that is not Holdfast's own, nothing is told but that it happened. */
 export function toRefusal(error: unknown): Refusal {
   if (!isHoldfastError(error)) return internal();
@@ -170,7 +174,7 @@ export function toRefusal(error: unknown): Refusal {
     message,
     nonRetryable:
       code !== RpcCode.Unavailable && code !== RpcCode.ResourceExhausted && code !== RpcCode.DeadlineExceeded,
-    retryAfterMs: typeof retryAfterMs === "number" ? BigInt(Math.ceil(retryAfterMs)) : 0n,
+    retryAfterMs: BigInt(typeof retryAfterMs === "number" ? Math.ceil(retryAfterMs) : (RETRY_AFTER_MS.get(code) ?? 0)),
     subject,
     subjectId,
     metadata: { code: error.code, kind: error.kind },

@@ -43,14 +43,7 @@ const ROWS: { readonly [M in StoreMethod]: Row<M> } = {
   "runs.start": ["writer", "writes", ({ starts }) => starts.flatMap(actsIn)],
   "runs.debounce": ["writer", "writes", ({ start }) => actsIn(start)],
   "runs.claim": ["worker", "writes", own],
-  "runs.commit": [
-    "worker",
-    "writes",
-    ({ commits }) =>
-      commits.flatMap(({ namespace, transition }) =>
-        transition.type === "continue" ? [namespace, transition.next.namespace] : [namespace],
-      ),
-  ],
+  "runs.commit": ["worker", "writes", committing],
   "runs.releaseIfHeld": ["worker", "writes", own],
   "runs.restartIfHeld": ["writer", "writes", own],
   "runs.holdIfParkedByOtherCode": ["worker", "writes", own],
@@ -145,6 +138,20 @@ export const STORE_CALL_TABLE: ReadonlyMap<string, StoreCallRow> = new Map(
 
 export function isStoreMethod(method: string): method is StoreMethod {
   return STORE_CALL_TABLE.has(method);
+}
+
+/** Commits of one call are mostly of one namespace: it is named once, and not once for each of hundreds. */
+function committing({ commits }: Parameters<StoreCalls["runs.commit"]>[0]): readonly string[] {
+  const names: string[] = [];
+  const name = (namespace: string): void => {
+    // Also if it is none: whoever looks at the names must see that.
+    if (names.length === 0 || namespace !== names[names.length - 1]) names.push(namespace);
+  };
+  for (const { namespace, transition } of commits) {
+    name(namespace);
+    if (transition.type === "continue") name(transition.next.namespace);
+  }
+  return names;
 }
 
 /** A child is started by its parent: that is who acts. */

@@ -1,4 +1,5 @@
 /** The session between the server and Holdfast's own clients and workers: frames, bodies, errors, and the table of the calls. */
+export { COMMIT_ROWS, type CommitRows, commitRows, commitsOf } from "./commit-rows.ts";
 export { largestPayload, packBody, unpackBody } from "./store-bodies.ts";
 export {
   EVERY_NAMESPACE,

@@ -15,11 +15,15 @@ const CALLS: readonly (readonly [RegExp, string])[] = [
   [/\bhandle\.steps\(\)/g, "ListSteps"],
   [/\bhandle\.history\(\)/g, "GetWorkflowHistory"],
   [/\bhf\.why\([^)]*\)/g, "ExplainWorkflow"],
+  [/\bresult\(\{ onParked: "wait" \}\)/g, "AwaitWorkflow"],
   [/\bhf\.schedules\.list\(\)/g, "ListWorkflowSchedules"],
+  [/\bhf\.schedules\.get\([^)]*\)/g, "GetWorkflowSchedule"],
   [/\bhf\.schedules\.update\([^)]*\)/g, "UpdateWorkflowSchedule"],
+  [/\bUse hf\.batchRun\([^)]*\)/g, "Act on the run of that batch, by its id"],
   [/\bhf\.workers\.list\(\)/g, "ListWorkers"],
   [/\bhf\.queues(?:\.list)?\(\)/g, "GetQueueDepth"],
   [/\bhf\.tasks\.complete\([^)]*\)/g, "CompleteTask"],
+  [/\bt\.token and hf\.tasks\.list\(\) return tokens/g, "PollTask answers with tokens"],
   [/\bhf\.health\(\)/g, "HealthCheck"],
   [/\bwas not returned by [\w.]+\(\)/g, "was not returned with an earlier page"],
 ];
@@ -35,12 +39,18 @@ const FIELDS: Readonly<Record<string, string>> = {
   "options.queue": "task_queue",
   from: "next_fire_at",
   "the cursor": "page_token",
+  "the token": "task_token",
 };
+
+const METHOD = /^[a-zA-Z.]+$/;
 
 export function inWireWords(text: string, { where, option }: Readonly<Record<string, unknown>> = {}): string {
   let said = text;
-  if (typeof where === "string" && typeof option === "string" && said.startsWith(`${where}: ${option} `))
-    said = `${where}: ${fieldOf(option)}${said.slice(`${where}: ${option}`.length)}`;
+  if (typeof where === "string" && typeof option === "string" && said.startsWith(`${where}: ${option} `)) {
+    // Which call it was its caller knows, by another name. What is no method says more, such as a step's name.
+    const place = METHOD.test(where) ? "" : `${where}: `;
+    said = `${place}${fieldOf(option)}${said.slice(`${where}: ${option}`.length)}`;
+  }
   for (const [words, call] of CALLS) said = said.replace(words, call);
   return said;
 }

@@ -6,7 +6,9 @@
  */
 import { create } from "@bufbuild/protobuf";
 import {
+  COMMIT_ROWS,
   callTooLarge,
+  commitRows,
   type LinkEvents,
   largestPayload,
   packBody,
@@ -19,6 +21,7 @@ import {
 } from "@holdfast/protocol/store";
 import {
   type Clock,
+  type CommitRunsParams,
   type Hint,
   HoldfastError,
   isHoldfastError,
@@ -60,6 +63,12 @@ export interface Line {
 export interface OpenedLine {
   readonly line: Line;
   readonly welcome: StoreWelcome;
+}
+
+/** `rows`: its commits are columns, which not every server can read. */
+interface PackedCall {
+  readonly rows: boolean;
+  readonly bytes: Uint8Array;
 }
 
 /** Which hints are wanted, and where they go. */
@@ -104,6 +113,7 @@ export class Connection {
   /** The server does not accept this client. */
   #refusal: HoldfastError | undefined;
   #limits: StoreLimits | undefined;
+  #takesRows = false;
 
   constructor(params: ConnectionParams) {
     this.#params = params;
@@ -116,21 +126,28 @@ export class Connection {
 
   async call(method: StoreMethod, params: unknown): Promise<unknown> {
     if (this.#closed) throw new HoldfastError("client_closed", "The connection to the server was closed.");
-    const body = packBody(params);
-    this.#check(body, params);
+    const body = this.#pack(method, params);
+    this.#check(body.bytes, params);
     this.#unanswered += 1;
     if (this.#unanswered === 1) this.#link?.ref?.();
     try {
-      return unpackBody(await this.#patiently((limitMs) => this.#send(method, body, limitMs)));
+      return unpackBody(await this.#patiently((limitMs) => this.#send(method, params, body, limitMs)));
     } finally {
       this.#unanswered -= 1;
       if (this.#unanswered === 0) this.#link?.unref?.();
     }
   }
 
-  async #send(method: StoreMethod, body: Uint8Array, limitMs: number): Promise<Uint8Array> {
+  async #send(method: StoreMethod, params: unknown, body: PackedCall, limitMs: number): Promise<Uint8Array> {
     const line = this.#line ?? (await this.#waitForLine());
-    return line.call(method, body, limitMs);
+    // The server at the other end may be another one by now, of another version.
+    const { bytes } = body.rows && !this.#takesRows ? this.#pack(method, params) : body;
+    return line.call(method, bytes, limitMs);
+  }
+
+  #pack(method: StoreMethod, params: unknown): PackedCall {
+    const rows = this.#takesRows && method === "runs.commit";
+    return { rows, bytes: packBody(rows ? commitRows(params as CommitRunsParams) : params) };
   }
 
   /** A call that is one too many has had no effect, and is made when the server says: that slows the caller down. */
@@ -206,8 +223,7 @@ export class Connection {
       this.#opening = false;
       this.#failures = 0;
       this.#refusal = undefined;
-      this.#line = line;
-      this.#limits = welcome.limits;
+      this.#use(line, welcome);
       this.#settle((attempt) => attempt.resolve(line));
       if (this.#everOpen) this.#params.onHintsLost();
       this.#everOpen = true;
@@ -238,8 +254,8 @@ export class Connection {
     this.#timer = this.#params.clock.setTimer(SESSION_LOOK_MS, () => {
       if (this.#closed || this.#line !== unary) return;
       this.#openSession().then(
-        ({ line }) => {
-          this.#line = line;
+        ({ line, welcome }) => {
+          this.#use(line, welcome);
           unary.leave();
         },
         () => this.#lookForSession(unary),
@@ -249,7 +265,7 @@ export class Connection {
   }
 
   async #openSession(): Promise<OpenedLine> {
-    const { clock, openLink, deadMs, needs, interest, onHints, onHintsLost } = this.#params;
+    const { clock, openLink, deadMs, needs, onHints, onHintsLost } = this.#params;
     let session: Session | undefined;
     let early: Error | true | undefined;
     const link = await openLink({
@@ -261,7 +277,7 @@ export class Connection {
       },
     });
     if (early) throw early === true ? unavailable("the server ended the session") : early;
-    const hello = create(StoreHelloSchema, { version: VERSION, needs: [...needs], interest: interest() });
+    const hello = create(StoreHelloSchema, { version: VERSION, needs: [...needs] });
     const opened = new Session({
       clock,
       link,
@@ -285,6 +301,14 @@ export class Connection {
     } finally {
       limit.cancel();
     }
+  }
+
+  /** Told of all interest in the same turn: what changes from here on is told to this line, and nothing falls in between. */
+  #use(line: Line, { limits, features }: StoreWelcome): void {
+    this.#line = line;
+    this.#limits = limits;
+    this.#takesRows = features.includes(COMMIT_ROWS);
+    line.interest(this.#params.interest());
   }
 
   #lost(session: Session, error: HoldfastError | undefined): void {

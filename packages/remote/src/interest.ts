@@ -2,6 +2,11 @@
 import { create } from "@bufbuild/protobuf";
 import { type StoreInterest, StoreInterestSchema, StoreWorkerSchema } from "@holdfast/protocol/store";
 
+/** A message with names is no larger than this and one worker: the server takes no message that is larger than a part of a call. */
+const MESSAGE_NAME_BYTES = 64 * 1024;
+/** What a name of a run takes, with what is around it. */
+const RUN_BYTES = 40;
+
 export interface InterestedWorker {
   readonly workerId: string;
   readonly namespace: string;
@@ -91,6 +96,27 @@ export class Interest {
       this.#onChange(create(StoreInterestSchema, change));
     });
   }
+}
+
+/** The same in messages that no server refuses, however many runs somebody waits for. */
+export function interestParts(interest: StoreInterest): readonly StoreInterest[] {
+  const { runs, notRuns, workers, notWorkers, namespaces, anew } = interest;
+  const parts: StoreInterest[] = [create(StoreInterestSchema, { anew, namespaces })];
+  let bytes = 0;
+  const roomFor = (more: number): StoreInterest => {
+    if (bytes > 0 && bytes + more > MESSAGE_NAME_BYTES) {
+      parts.push(create(StoreInterestSchema, {}));
+      bytes = 0;
+    }
+    bytes += more;
+    return parts.at(-1) as StoreInterest;
+  };
+  for (const runId of notRuns) roomFor(RUN_BYTES).notRuns.push(runId);
+  for (const workerId of notWorkers) roomFor(RUN_BYTES).notWorkers.push(workerId);
+  for (const worker of workers)
+    roomFor(worker.queues.reduce((sum, queue) => sum + 4 * queue.length, RUN_BYTES)).workers.push(worker);
+  for (const runId of runs) roomFor(RUN_BYTES).runs.push(runId);
+  return parts;
 }
 
 function workerOf({ workerId, namespace, queues }: InterestedWorker) {

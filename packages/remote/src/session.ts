@@ -25,6 +25,7 @@ import {
   unpackBody,
 } from "@holdfast/protocol/store";
 import { type Clock, type Hint, HoldfastError, type StoreMethod, type Timer } from "holdfast/adapter";
+import { interestParts } from "./interest.ts";
 import { CALL_BYTES_MAX, CALLS_IN_FLIGHT_MAX, IDLE_PING_MS, MESSAGE_BYTES_MAX, PART_BYTES } from "./session-limits.ts";
 
 /** These go ahead of everything: a lease depends on them. */
@@ -115,7 +116,9 @@ export class Session {
   }
 
   interest(interest: StoreInterest): void {
-    if (!this.#over) this.#outbox.sendFirst(requestBytes({ control: { case: "interest", value: interest } }));
+    if (this.#over) return;
+    for (const value of interestParts(interest))
+      this.#outbox.sendFirst(requestBytes({ control: { case: "interest", value } }));
   }
 
   /** Ends when its calls are answered. Nobody makes new ones. */
@@ -283,21 +286,28 @@ export class Session {
       this.#parts.drop(call.id);
       if (call.sent) this.#dropped.add(call.id);
       else if (!this.#held.includes(call)) this.#done();
-      call.reject(lostReply(call, unavailable("the server has not answered in time")));
+      call.reject(lostReply(call, unanswered()));
     }
   }
 }
 
 export function unavailable(why: string, cause?: unknown): HoldfastError {
-  return new HoldfastError("store_unavailable", `The server cannot be reached: ${why}.`, { cause });
+  const data = { unreachable: true };
+  return new HoldfastError("store_unavailable", `The server cannot be reached: ${why}.`, { cause, data });
+}
+
+/** The connection is there. */
+function unanswered(): HoldfastError {
+  return new HoldfastError("store_unavailable", "The server cannot be reached: the server has not answered in time.");
 }
 
 function lostReply({ method, sent }: Call, reason: HoldfastError | undefined): HoldfastError {
   const why = reason?.message ?? "The session ended.";
-  const data = { call: method };
-  if (!sent) return new HoldfastError("store_unavailable", `${why} ${method} was not sent.`, { data, cause: reason });
+  const { unreachable = !sent } = reason?.data ?? {};
+  const data = { call: method, ...(unreachable === true ? { unreachable } : {}) };
+  if (!sent) return new HoldfastError("store_unavailable", `${why} The call was not sent.`, { data, cause: reason });
   if (STORE_CALL_TABLE.get(method)?.reads)
-    return new HoldfastError("store_unavailable", `${why} ${method} was not answered.`, { data, cause: reason });
-  const message = `${why} ${method} was sent and not answered: it may or may not have taken effect.`;
+    return new HoldfastError("store_unavailable", `${why} The call was not answered.`, { data, cause: reason });
+  const message = `${why} The call was sent and not answered: it may or may not have taken effect.`;
   return new HoldfastError("store_outcome_unknown", message, { data, cause: reason });
 }

@@ -160,13 +160,16 @@ class RequestLost extends HoldfastError {
   readonly #sent: boolean;
 
   constructor(why: string, sent: boolean, cause: unknown) {
-    super("store_unavailable", `The server cannot be reached: ${why}.`, { cause });
+    super("store_unavailable", `The server cannot be reached: ${why}.`, {
+      cause,
+      ...(sent ? {} : { data: { unreachable: true } }),
+    });
     this.#sent = sent;
   }
 
   asStoreError(method: StoreMethod): HoldfastError {
     if (!this.#sent || STORE_CALL_TABLE.get(method)?.reads) return this;
-    const message = `${this.message} ${method} was sent and not answered: it may or may not have taken effect.`;
+    const message = `${this.message} The call was sent and not answered: it may or may not have taken effect.`;
     return new HoldfastError("store_outcome_unknown", message, { data: { call: method }, cause: this });
   }
 }

@@ -91,7 +91,7 @@ describe("a guest that is told to stop while another step of the run is open", (
   test("keeps the run if it asks for the step again itself", async () => {
     await hf.start(await guest(), null);
     const { taskToken } = await poll();
-    const retryPolicy = { initialIntervalMs: 20n };
+    const retryPolicy = { initialIntervalMs: 500n };
     await client.beginStep({ taskToken, stepName: "flaky", retryPolicy });
     await client.beginStep({ taskToken, stepName: "open" });
     await client.failStep({ taskToken, stepId: "flaky", error: { message: "no" } });
@@ -99,6 +99,53 @@ describe("a guest that is told to stop while another step of the run is open", (
     await client.completeStep({ taskToken, stepId: "flaky" });
     await client.completeStep({ taskToken, stepId: "open" });
     await client.completeWorkflow({ taskToken });
+  });
+});
+
+describe("a guest that completes a run over a step that it has begun", () => {
+  const output = jsonPayload("done");
+
+  test("is refused, and may go on with both", async () => {
+    const run = await hf.start(await guest(), null);
+    const { taskToken } = await poll();
+    await client.beginStep({ taskToken, stepName: "mail" });
+    const refused = await refusal(client.completeWorkflow({ taskToken, output }));
+    expect(refused.code).toBe(Code.FailedPrecondition);
+    expect(refused.rawMessage).toContain('step "mail" has begun and not ended');
+    await client.completeStep({ taskToken, stepId: "mail", output: jsonPayload("sent") });
+    await client.completeWorkflow({ taskToken, output });
+    expect(await run.result()).toBe("done");
+    expect((await run.steps()).map(({ op, status }) => `${op} ${status}`)).toEqual(["mail completed"]);
+  });
+
+  test("may say that the step does not matter, and its result is refused from then on", async () => {
+    const run = await hf.start(await guest(), null);
+    const { taskToken } = await poll();
+    await client.beginStep({ taskToken, stepName: "slow mirror" });
+    await client.completeWorkflow({ taskToken, output, dropOpenSteps: true });
+    expect(await run.result()).toBe("done");
+    expect((await refusal(client.completeStep({ taskToken, stepId: "slow mirror" }))).code).toBe(Code.Aborted);
+  });
+
+  test("is refused while the step waits for its retry, and not because of what another guest has begun", async () => {
+    const run = await hf.start(await guest(), null);
+    const { taskToken } = await poll();
+    await client.beginStep({ taskToken, stepName: "flaky", retryPolicy: { initialIntervalMs: 1_000n } });
+    await client.beginStep({ taskToken, stepName: "other" });
+    await client.failStep({ taskToken, stepId: "flaky", error: { message: "no" } });
+    expect((await refusal(client.completeWorkflow({ taskToken, output }))).code).toBe(Code.FailedPrecondition);
+    // The next guest has other code.
+    const again = await poll();
+    await client.completeWorkflow({ taskToken: again.taskToken, output });
+    expect(await run.result()).toBe("done");
+  });
+
+  test("drops the step if the run fails", async () => {
+    const run = await hf.start(await guest(), null);
+    const { taskToken } = await poll();
+    await client.beginStep({ taskToken, stepName: "mail" });
+    await client.failWorkflow({ taskToken, error: { message: "no stock" } });
+    await expect(run.result()).rejects.toThrow("no stock");
   });
 });
 
@@ -159,7 +206,7 @@ test.each([
   expect((await run.history()).some(({ type }) => type === "step_completed")).toBe(false);
   const { begun } = await client.completeStep({ ...done, begin: { stepName: "b" } });
   expect(begun?.shouldExecute).toBe(true);
-  await client.completeWorkflow({ taskToken });
+  await client.completeWorkflow({ taskToken, dropOpenSteps: true });
 });
 
 test("a limit of its own that the server would not keep is refused", async () => {

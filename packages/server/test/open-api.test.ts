@@ -33,5 +33,7 @@ test("the OpenAPI description names every unary call, and everything that it ref
     "startAt",
     "attributes",
     "key",
+    "ifRunning",
+    "ifClosed",
   ]);
 });

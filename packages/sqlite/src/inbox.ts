@@ -30,7 +30,7 @@ import { handOnAddress, keepAddress } from "./replies.ts";
 import { holdRuns } from "./runs/holds.ts";
 import { isPaused, resume } from "./runs/parking.ts";
 import { announceIfDue, findState, keyOf, noteTaken, type StateRow, stateByKey, stateOf } from "./runs/run-state.ts";
-import { liveWorker } from "./workers.ts";
+import { liveWorker, type StoredWorker } from "./workers.ts";
 
 const INSERT = `
   insert into holdfast_inbox (run_key, number, chain_key, at, kind, name, message_id, payload)
@@ -53,6 +53,8 @@ const LAST_OF_CHAIN = `
   where me.run_key = ? and coalesce(r.chain_key, r.run_key) = ? order by s.run_key desc limit 1`;
 
 const CONTINUED = statusCode("continued");
+const COMPENSATING = statusCode("compensating");
+const RUNNING = statusCode("running");
 
 interface StoredMessage {
   readonly runId: Uint8Array;
@@ -68,7 +70,14 @@ export function deliverMessages(call: Call, params: DeliverMessagesParams): Deli
   const holding = params.holdBy && liveWorker(call, params.holdBy.workerId);
   const answers = params.messages.map((message) => deliver(call, message, params.inboxMax, holding?.namespace));
   const taken = new Set(answers.flatMap(({ row, take }) => (take && row ? [row.runKey] : [])));
-  if (params.holdBy && holding && taken.size > 0) holdRuns(call, [...taken], holding.workerKey, params.holdBy.claimId);
+  if (params.holdBy && holding && taken.size > 0) {
+    holdRuns(call, [...taken], holding.workerKey, params.holdBy.claimId);
+    // Of several messages to one run, the last one knows how many there are.
+    params.messages.forEach((message, i) => {
+      const { row } = answers[i] as Answer;
+      if (row && taken.has(row.runKey)) noteHold(call, holding, message, row);
+    });
+  }
   params.messages.forEach((message, i) => {
     const { row } = answers[i] as Answer;
     if (message.kind !== "cancel" || !row) return;
@@ -76,6 +85,27 @@ export function deliverMessages(call: Call, params: DeliverMessagesParams): Deli
     if (now && isPaused(call, now)) resume(call, now, resumeNote(senderOf(message)), call.now);
   });
   return { outcomes: answers.map((answer) => outcomeOf(answer, taken, call.now)) };
+}
+
+/** What is known of a run that was taken with this message: its holder mostly writes to it at once (known-holds.ts). */
+function noteHold(call: Call, holding: StoredWorker, { replyTo }: DeliverMessage, row: StateRow): void {
+  const runId = uuidText(row.runId);
+  const compensating = row.status === COMPENSATING;
+  call.holds.note(runId, {
+    runKey: row.runKey,
+    namespace: holding.namespace,
+    workerId: call.catalog.workerId(holding.workerKey),
+    taken: holding.taken,
+    epoch: row.epoch + 1,
+    commit: row.commit,
+    delivered: row.delivered + 1,
+    eventCount: row.eventCount,
+    status: compensating ? COMPENSATING : RUNNING,
+    laneId: row.laneId,
+    deadlineAt: row.deadlineAt,
+    plain:
+      replyTo === undefined && row.ties === null && row.deaths + row.aloneDeaths + row.suspect + row.parkedBefore === 0,
+  });
 }
 
 /** What has become of one message. */

@@ -1,6 +1,7 @@
 import {
   chooseVersion,
   type RegisterVersionsParams,
+  type StartDefaults,
   type StartRun,
   type UpdateVersionParams,
   type VersionRow,
@@ -10,9 +11,10 @@ import type { Connection } from "./database/connection.ts";
 
 const SELECT = `
   select version_key as versionKey, namespace, workflow, version, hash, is_default as isDefault, share, deprecated,
-    registered_at as registeredAt
+    registered_at as registeredAt, starts
   from holdfast_versions`;
 const SELECT_ONE = `${SELECT} where namespace = ? and workflow = ? and version = ?`;
+const REGISTER_AGAIN = "update holdfast_versions set hash = ?, starts = coalesce(?, starts) where version_key = ?";
 /** In the order of registration. */
 const SELECT_OF_WORKFLOW = `${SELECT} where namespace = ? and workflow = ? order by version_key`;
 
@@ -26,21 +28,23 @@ interface StoredVersion {
   readonly share: number;
   readonly deprecated: number;
   readonly registeredAt: number;
+  readonly starts: string | null;
 }
 
 export function registerVersions(call: Call, params: RegisterVersionsParams): (VersionRow | null)[] {
   const { sql, now } = call;
   const { namespace } = params;
-  return params.versions.map(({ workflow, version, hash }) => {
+  return params.versions.map(({ workflow, version, hash, starts }) => {
+    const stored = starts ? JSON.stringify(starts) : null;
     const known = sql.get<StoredVersion>(SELECT_ONE, namespace, workflow, version);
     if (known) {
-      sql.run("update holdfast_versions set hash = ? where version_key = ?", hash, known.versionKey);
+      sql.run(REGISTER_AGAIN, hash, stored, known.versionKey);
       return toRow(known);
     }
     sql.run(
-      `insert into holdfast_versions (namespace, workflow, version, hash, is_default, share, deprecated, registered_at)
-       values (?, ?, ?, ?, 0, 0, 0, ?)`,
-      ...[namespace, workflow, version, hash, now],
+      `insert into holdfast_versions (namespace, workflow, version, hash, is_default, share, deprecated, registered_at, starts)
+       values (?, ?, ?, ?, 0, 0, 0, ?, ?)`,
+      ...[namespace, workflow, version, hash, now, stored],
     );
     return null;
   });
@@ -103,5 +107,6 @@ export class VersionChoice {
 
 function toRow(stored: StoredVersion): VersionRow {
   const { versionKey: _versionKey, ...row } = stored;
-  return { ...row, isDefault: stored.isDefault === 1, deprecated: stored.deprecated === 1 };
+  const starts = stored.starts === null ? null : (JSON.parse(stored.starts) as StartDefaults);
+  return { ...row, isDefault: stored.isDefault === 1, deprecated: stored.deprecated === 1, starts };
 }

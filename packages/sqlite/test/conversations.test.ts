@@ -46,9 +46,26 @@ test("runs without conversations run the statements that they need themselves, a
     terminate: await statements(() => terminate(1)),
   };
   // With `begin`, the version of the tables, `commit` and, where others are hinted, the row for other processes.
-  expect(counts).toEqual({ start: 7, step: 7, signal: 9, suspend: 7, wake: 8, claim: 12, end: 9, terminate: 11 });
+  expect(counts).toEqual({ start: 7, step: 6, signal: 9, suspend: 7, wake: 8, claim: 12, end: 7, terminate: 11 });
   expect(rows()).toEqual([0, 0, 0, 0, 0, 0, 0]);
   expect(parts.connection.get("select count(ties) as n from holdfast_runs")).toEqual({ n: 0 });
+});
+
+test("eighty plain runs that start and end together need few statements", async () => {
+  await start(1); // its names are known from now on, and its lane after the first commit
+  await commit(1, 0);
+  const many = Array.from({ length: 80 }, (_, i) => i + 2);
+  const started = await statements(async () => {
+    const starts = many.map((n) => plainStart(n));
+    await parts.store.runs.start({ starts, holdBy: HOLD_BY, replaceError: ERROR, bounded: true });
+  });
+  const ended = await statements(async () => {
+    const commits = many.map((n) => commitOf(n, 0, { transition: END }));
+    const { outcomes } = await parts.store.runs.commit({ commits });
+    expect(outcomes).toEqual(many.map(() => ({ outcome: "written", held: false, delivered: 0 })));
+  });
+  // Each run is a statement of its own; its start and its end go together with those of seven others. No run is read.
+  expect([started, ended]).toEqual([80 + 80 / 8 + 5, 80 / 8 + Math.ceil(80 / 12) + 5]);
 });
 
 test("a purge of plain runs looks at no table of conversations", async () => {
@@ -158,18 +175,18 @@ async function start(n: number, parent?: number): Promise<void> {
   expect(outcomes[0]?.outcome).toBe("created");
 }
 
+function commitOf(n: number, number: number, part: Partial<RunCommit> = {}): RunCommit {
+  return {
+    ...{ namespace: "default", workerId: WORKER, runId: runId(n), epoch: 1, commit: number, consumed: 0 },
+    ...{ attributes: null, clearDeadline: false, transition: { type: "hold", status: "running" } },
+    events: [{ seq: number + 1, type: "step_completed", op: "s", at: 1 }],
+    eventCount: number + 1,
+    ...part,
+  };
+}
+
 async function commit(n: number, number: number, part: Partial<RunCommit> = {}): Promise<void> {
-  const { outcomes } = await parts.store.runs.commit({
-    commits: [
-      {
-        ...{ namespace: "default", workerId: WORKER, runId: runId(n), epoch: 1, commit: number, consumed: 0 },
-        ...{ attributes: null, clearDeadline: false, transition: { type: "hold", status: "running" } },
-        events: [{ seq: number + 1, type: "step_completed", op: "s", at: 1 }],
-        eventCount: number + 1,
-        ...part,
-      },
-    ],
-  });
+  const { outcomes } = await parts.store.runs.commit({ commits: [commitOf(n, number, part)] });
   expect(outcomes[0]?.outcome).toBe("written");
 }
 

@@ -36,6 +36,7 @@ import { locks } from "./locks/passing.ts";
 import { lockRaces } from "./locks/races.ts";
 import { namespaces } from "./namespaces.ts";
 import { operators } from "./operators.ts";
+import { otherWriters } from "./other-writers.ts";
 import { parkedRuns } from "./parked-runs.ts";
 import { pauses } from "./pauses.ts";
 import { payloads } from "./payloads.ts";
@@ -78,6 +79,7 @@ export const SUITES: readonly Suite[] = [
   claims,
   commits,
   appends,
+  otherWriters,
   lastEvents,
   appendRaces,
   transitions,

@@ -1,3 +1,4 @@
+import type { StartDefaults } from "holdfast/adapter";
 import { expect } from "vitest";
 import { aStart, type Fixture, REPLACED } from "../fixture.ts";
 import type { Suite } from "../suite.ts";
@@ -17,8 +18,28 @@ export const versions: Suite = {
           share: 0,
           deprecated: false,
           registeredAt: t.now,
+          starts: null,
         },
       ]);
+    },
+
+    "what runs of a version have is registered with it: the newest that was said counts": async (t) => {
+      const starts = { queue: "q", priority: -2, timeoutMs: 5, keyed: true } as const;
+      const say = (...given: readonly (StartDefaults | undefined)[]) =>
+        Promise.all(
+          given.map((one) => {
+            const versions = [{ workflow: "order", version: "1", hash: "h", ...(one && { starts: one }) }];
+            return t.store.versions.register({ namespace: "default", versions });
+          }),
+        );
+      await say(undefined);
+      const [before] = await say(starts);
+      expect(before).toMatchObject([{ starts: null }]);
+      await say(undefined);
+      expect(await t.store.versions.list({ namespace: "default", workflow: "order" })).toMatchObject([{ starts }]);
+      const other = { queue: "r", priority: 0, timeoutMs: null, keyed: false };
+      await say(other);
+      expect(await t.store.versions.list({ namespace: "default" })).toMatchObject([{ hash: "h", starts: other }]);
     },
 
     "registering again answers what was there before, and the newest hash stays": async (t) => {

@@ -33,7 +33,8 @@ export const workerLog: Suite = {
         options: { concurrency: 100, coordinate: true, name: "ü" },
       };
       const workerId = await t.worker({ about });
-      const load = { runs: 3, tasks: 0, loopDelayMs: 1.5, loopBusy: 0.25, memoryBytes: 123_456_789_012 };
+      const pace = { overMs: 59_999, attempts: 4_200, failed: 3, attemptMsMean: 12.5, attemptMsMax: 90_000 };
+      const load = { runs: 3, tasks: 0, loopDelayMs: 1.5, loopBusy: 0.25, memoryBytes: 123_456_789_012, pace };
       expect(await t.store.workers.list({ namespace: NAMESPACE })).toMatchObject([
         { about, load: null, drainAsked: false },
       ]);

@@ -147,6 +147,16 @@ export const HELD_RUNS: readonly Sabotage[] = [
       },
     }),
   },
+  {
+    it: "does not tell the holder of a run that has ended that others are to hear of it",
+    noun: "what others do to held runs",
+    breaks: (it) => ({
+      "runs.commit": async (params: CommitRunsParams) => {
+        const result = await it.runs.commit(params);
+        return { ...result, outcomes: result.outcomes.map(({ owes: _, ...outcome }) => outcome) };
+      },
+    }),
+  },
 ];
 
 function withoutUnlessBehind(commit: RunCommit): RunCommit {

@@ -1,5 +1,6 @@
 import { isHoldfastError } from "holdfast/adapter";
 import type { ApiError } from "../api/api-messages.ts";
+import { plainWords } from "./plain-words.ts";
 
 /** An answer with a status of 400 or above. */
 export class Refusal extends Error {
@@ -62,7 +63,7 @@ export function refusalOf(error: unknown): Refusal | undefined {
   const { code, kind, message, data } = error;
   // Most of what the client refuses is about the state of a run, or about what was given.
   const status = STATUSES[code] ?? (code.startsWith("invalid") || code.startsWith("unserializable") ? 400 : 409);
-  return new Refusal(status, { code, kind, message, ...(isRecord(data) ? { data } : {}) });
+  return new Refusal(status, { code, kind, message: plainWords(message), ...(isRecord(data) ? { data } : {}) });
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

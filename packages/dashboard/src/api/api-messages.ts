@@ -57,7 +57,8 @@ export interface LoginRequest {
 
 /**
  * `GET api/{ns}/live?topics=…`: server-sent events, one stream per visible tab. Topics, separated by commas: `runs` (any run of
- * the namespace), `run:{runId}` (percent-encoded), `schedules`, `queues`, `workers`, `tasks`, `overview`, `batches`. Ask again with other topics to change them.
+ * the namespace), `run:{runId}` (percent-encoded), `schedules`, `queues`, `workers`, `tasks`, `overview`, `batches`,
+ * `session` (the visitor is no longer who they were: read `api/session`; the stream ends). Ask again with other topics to change them.
  * The data of every message is one of these as JSON; the `event` of the message is its `type`.
  */
 export type LiveMessage =

@@ -190,6 +190,13 @@ export interface WorkerView {
     readonly loopDelayMs: number;
     readonly loopBusy: number;
     readonly memoryBytes: number;
+    readonly pace?: {
+      readonly overMs: number;
+      readonly attempts: number;
+      readonly failed: number;
+      readonly attemptMsMean: number;
+      readonly attemptMsMax: number;
+    };
   } | null;
   readonly drainAsked: boolean;
   readonly leaseMs: number;

@@ -67,8 +67,15 @@ export interface WhyView {
   readonly dueAt: number | null;
   readonly causes: readonly CauseView[];
   readonly cancelRequested: { readonly at: number; readonly reason: string | null } | null;
+  /** The run whose end has ended this one, a child say: a link beside the sentence. */
+  readonly otherRun: OtherRun | null;
   /** The button of the strip; null if there is nothing to do but wait. */
   readonly resolve: Resolution | null;
+}
+
+export interface OtherRun {
+  readonly id: string;
+  readonly runId: string;
 }
 
 export interface CauseView {

@@ -9,6 +9,8 @@ import { checkedVisitor, type Visitor } from "./visitor.ts";
 export interface Logins {
   login(key: unknown, request: Request): Promise<{ readonly visitor: Visitor; readonly cookie: string }>;
   logout(request: Request): Promise<string>;
+  /** Calls `ended` once the session of the request has ended, or its key has. Returns the function that stops following it. */
+  follow(request: Request, ended: () => void): () => void;
 }
 
 const ANYONE: Visitor = { user: "local", role: "admin", namespaces: ["*"], payloads: "full" };

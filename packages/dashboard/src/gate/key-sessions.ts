@@ -3,7 +3,7 @@
  * cookie has its id and its end, signed with what only the store has. It opens nothing as a bearer token.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { type AccessStore, type Clock, isUsableKey, type Random, type Role } from "holdfast/adapter";
+import { type AccessStore, type Clock, isUsableKey, type Random, type Role, type Timer } from "holdfast/adapter";
 import { refusal } from "../answers/refusal.ts";
 import { SESSION_NAME } from "../reads/settings.ts";
 import { isLocal } from "./browser-rules.ts";
@@ -14,6 +14,8 @@ const SESSION_MS = 12 * 60 * 60 * 1000;
 /** A session that was revoked, or whose key was, opens nothing any more after this long. */
 const KNOWN_MS = 5_000;
 const KNOWN_MAX = 10_000;
+/** How often a session with an open page is looked at: whoever is shut out is not to go on reading. */
+const LOOK_MS = 1_000;
 
 /** What a key allows. */
 export interface KeyGrant {
@@ -31,9 +33,15 @@ export interface KeySessionsParams {
   readonly grantOf: (key: string, request: Request) => Promise<KeyGrant>;
 }
 
+interface Followed {
+  readonly listeners: Set<() => void>;
+  timer: Timer | undefined;
+}
+
 export class KeySessions {
   readonly #params: KeySessionsParams;
   readonly #known = new Map<string, { readonly visitor: Visitor; readonly until: number }>();
+  readonly #followed = new Map<string, Followed>();
 
   constructor(params: KeySessionsParams) {
     this.#params = params;
@@ -81,6 +89,39 @@ export class KeySessions {
       await this.#params.access.revokeKey({ id });
     }
     return cookieText(request, "", 0);
+  }
+
+  /** One look a second at each session, however many pages are open, and whichever server or command has revoked it. */
+  follow(request: Request, ended: () => void): () => void {
+    const value = cookieOf(request);
+    if (value === undefined) return () => {};
+    const followed = this.#followed.get(value) ?? { listeners: new Set(), timer: undefined };
+    followed.listeners.add(ended);
+    if (!this.#followed.has(value)) {
+      this.#followed.set(value, followed);
+      this.#lookSoon(value, followed);
+    }
+    return () => {
+      followed.listeners.delete(ended);
+      if (followed.listeners.size > 0 || this.#followed.get(value) !== followed) return;
+      followed.timer?.cancel();
+      this.#followed.delete(value);
+    };
+  }
+
+  #lookSoon(value: string, followed: Followed): void {
+    followed.timer = this.#params.clock.setTimer(LOOK_MS, () => void this.#lookAgain(value, followed));
+    followed.timer.unref?.();
+  }
+
+  async #lookAgain(value: string, followed: Followed): Promise<void> {
+    // A store that does not answer has revoked nothing.
+    const open = await this.#lookUp(value).then(Boolean, () => true);
+    if (this.#followed.get(value) !== followed) return;
+    if (open) return this.#lookSoon(value, followed);
+    this.#known.delete(value);
+    this.#followed.delete(value);
+    for (const tell of [...followed.listeners]) tell();
   }
 
   async #lookUp(value: string): Promise<Visitor | undefined> {

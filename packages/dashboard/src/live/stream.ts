@@ -1,7 +1,7 @@
 /** One stream of hints per tab, as server-sent events. */
 import type { Clock, Timer } from "holdfast/adapter";
 import type { LiveMessage } from "../api/api-messages.ts";
-import type { Topics } from "./topics.ts";
+import { SESSION_TOPIC, type Topics } from "./topics.ts";
 
 const PING_MS = 15_000;
 /** A tab that reads nothing is told later, all at once: what it shows is old anyway. */
@@ -16,6 +16,8 @@ export interface StreamParams {
   readonly reconnected: boolean;
   /** Whether the visitor may still look: asked with each ping. */
   readonly stillWelcome: () => Promise<boolean>;
+  /** Tells at once, where that is known: a session that was revoked. */
+  readonly follow: (ended: () => void) => () => void;
   readonly onClose: (close: () => void) => () => void;
 }
 
@@ -69,11 +71,16 @@ function feed(controller: ReadableStreamDefaultController<Uint8Array>, params: S
       encoder.encode(`event: ${message.type}\nid: ${clock.now()}\ndata: ${JSON.stringify(message)}\n\n`),
     );
   };
+  // Who it is has changed: the page asks, and shows what it is told.
+  const shutOut = (): void => {
+    send({ type: "hint", topic: SESSION_TOPIC });
+    end();
+  };
   const ping = (): void => {
     timer = clock.setTimer(PING_MS, () => {
       void params.stillWelcome().then(
         (welcome) => {
-          if (!welcome) return end();
+          if (!welcome) return shutOut();
           send({ type: "ping", now: clock.now() });
           if (open) ping();
         },
@@ -84,7 +91,8 @@ function feed(controller: ReadableStreamDefaultController<Uint8Array>, params: S
   };
   send({ type: "hello", now: params.now, topics: names });
   if (params.reconnected) send({ type: "resync", topics: names, reason: "The connection was lost." });
-  undo.push(...names.map((name) => topics.watch(name, send)), params.onClose(end));
+  const watched = names.filter((name) => name !== SESSION_TOPIC);
+  undo.push(...watched.map((name) => topics.watch(name, send)), params.onClose(end), params.follow(shutOut));
   ping();
   return end;
 }

@@ -138,7 +138,11 @@ export function isTopic(name: string): boolean {
   return runOf(name) !== undefined || PLAIN_TOPICS.has(name);
 }
 
+/** Who looks. Nothing in the store is watched for it: a stream tells of it when it ends. */
+export const SESSION_TOPIC = "session";
+
 const PLAIN_TOPICS: ReadonlySet<string> = new Set([
+  SESSION_TOPIC,
   "runs",
   "schedules",
   "queues",

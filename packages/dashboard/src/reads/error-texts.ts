@@ -2,6 +2,7 @@
 import type { RunSummary } from "holdfast";
 import type { ErrorRecord, Run } from "holdfast/adapter";
 import type { RunRow } from "../api/list-messages.ts";
+import type { ErrorShown, OtherRun } from "../api/run-messages.ts";
 import { runRow } from "./run-row.ts";
 import type { Scope } from "./scope.ts";
 
@@ -31,16 +32,46 @@ export async function shownRows(scope: Scope, runs: readonly RunSummary[]): Prom
 
 export function withText({ values }: Scope, row: RunRow, error: Run["error"] | undefined): RunRow {
   if (!error || row.why.error === undefined) return row;
-  return { ...row, why: { ...row.why, text: errorWords(error, values.error(error).message, row.status) } };
+  return { ...row, why: { ...row.why, text: errorWords(error, values.error(error), row.status) } };
 }
 
-/** `message`: what the visitor may read of it. "charge: CARD_DECLINED: no money, 3 attempts"; of what people did, who and why. */
-export function errorWords(error: ErrorRecord, message: string, status: RunSummary["status"]): string {
+/** `shown`: what the visitor may read of it. "charge: CARD_DECLINED: no money, 3 attempts"; of what people did, who and why. */
+export function errorWords(error: ErrorRecord, shown: ErrorShown, status: RunSummary["status"]): string {
   const person = personWords(error, status);
   if (person !== "") return person;
   const op = error.op === undefined ? "" : `${error.op}: `;
   const often = (error.attempts ?? 1) > 1 ? `, ${error.attempts} attempts` : "";
-  return `${op}${errorLine(error, message)}${often}`;
+  return `${op}${otherRunWords(error, shown) ?? errorLine(error, shown.message)}${often}`;
+}
+
+/** The run whose end the error, or one that caused it, tells of: a child, or one that was waited for. */
+export function otherRunOf({ run, data, cause }: ErrorRecord): OtherRun | undefined {
+  const { runId } = (data ?? {}) as { readonly runId?: unknown };
+  if (run !== undefined && typeof runId === "string") return { id: run, runId };
+  return cause && otherRunOf(cause);
+}
+
+const ENDED_HOW: Readonly<Record<string, string>> = {
+  run_failed: "failed",
+  run_canceled: "was canceled",
+  run_terminated: "was terminated",
+  run_timed_out: "timed out",
+};
+
+/**
+ * How the other run ended and why, without its ids in every sentence: "its run ship-7 failed in charge: CARD_DECLINED: no money".
+ * `shown`: the same error, as the visitor may read it. Undefined if it is about no other run.
+ */
+export function otherRunWords(error: ErrorRecord, shown: ErrorShown): string | undefined {
+  const { run, cause } = error;
+  const other = run === undefined ? undefined : otherRunOf(error);
+  const how = ENDED_HOW[error.code ?? ""];
+  if (!other || how === undefined || !cause || !shown.cause) return undefined;
+  const own = other.id === other.runId ? "" : ` ${other.id}`;
+  const where = cause.op === undefined ? "" : ` in ${cause.op}`;
+  const often = (cause.attempts ?? 1) > 1 ? ` after ${cause.attempts} attempts` : "";
+  const why = otherRunWords(cause, shown.cause) ?? errorLine(cause, shown.cause.message);
+  return `its run${own} ${how}${where}${often}: ${why}`;
 }
 
 /** The first line of it, with what it is called. */

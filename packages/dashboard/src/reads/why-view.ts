@@ -1,7 +1,8 @@
 /** Why a run waits, and the button that resolves it. */
 import type { Cause, ErrorView, RunDescription, Why } from "holdfast";
-import type { CauseView, Resolution, WhyView } from "../api/run-messages.ts";
-import { errorLine, personWords } from "./error-texts.ts";
+import { plainWords } from "../answers/plain-words.ts";
+import type { CauseView, ErrorShown, Resolution, WhyView } from "../api/run-messages.ts";
+import { errorLine, otherRunOf, otherRunWords, personWords } from "./error-texts.ts";
 import { mayBeRetried } from "./run-actions.ts";
 import type { Scope } from "./scope.ts";
 
@@ -13,6 +14,7 @@ export async function whyView(scope: Scope, run: RunDescription, why: Why): Prom
     dueAt: dueAt?.getTime() ?? null,
     causes: causes.map((cause) => causeView(scope, cause)),
     cancelRequested: cancelRequested && { at: cancelRequested.at.getTime(), reason: cancelRequested.reason },
+    otherRun: (run.error && otherRunOf(run.error)) ?? null,
     resolve: await resolutionOf(scope, run, causes),
   };
 }
@@ -27,16 +29,9 @@ function reasonFor(scope: Scope, run: RunDescription, { reason, causes }: Why): 
     (text, error) => text.replaceAll(error.message, scope.values.error(error).message),
     reason,
   );
-  const told = BUTTONS.reduce((text, [call, words]) => text.replaceAll(call, words), shown);
   // Nobody needs the milliseconds of minutes.
-  return told.replace(/\b(\d+m \d+s) \d+ms\b/g, "$1");
+  return plainWords(shown).replace(/\b(\d+m \d+s) \d+ms\b/g, "$1");
 }
-
-const BUTTONS: readonly (readonly [string, string])[] = [
-  ["Call handle.resume(), or handle.terminate() to end the run as it is.", "Resume it, or terminate it as it is."],
-  ["handle.resume() lets it continue.", "Resume lets it continue."],
-  ["handle.terminate() ends the run as it is.", "Terminate ends it as it is."],
-];
 
 const ENDED: Readonly<Partial<Record<RunDescription["status"], string>>> = {
   completed: "Completed",
@@ -55,18 +50,18 @@ function endedReason({ values }: Scope, { status, error, compensation }: RunDesc
   const word = ENDED[status];
   if (word === undefined) return undefined;
   if (status === "completed") return "Completed.";
-  const told = error ? toldOf(word, error, values.error(error).message, status) : word;
+  const told = error ? toldOf(word, error, values.error(error), status) : word;
   const end = /[.!?…]$/.test(told) ? "" : ".";
   const again = compensation === "compensation_failed" && status === "failed" ? " A retry repeats it." : "";
   return `${told}${end}${compensation === null ? "" : (UNDONE[compensation] ?? "")}${again}`;
 }
 
-function toldOf(word: string, error: ErrorView, message: string, status: RunDescription["status"]): string {
+function toldOf(word: string, error: ErrorView, shown: ErrorShown, status: RunDescription["status"]): string {
   const person = personWords(error, status);
   if (person !== "") return person.startsWith("by ") ? `${word} ${person}` : `${word}: ${person}`;
   const { op, attempts = 1 } = error;
   const often = attempts > 1 ? ` after ${attempts} attempts` : "";
-  return `${word}${op === undefined ? "" : ` in ${op}`}${often}: ${errorLine(error, message)}`;
+  return `${word}${op === undefined ? "" : ` in ${op}`}${often}: ${otherRunWords(error, shown) ?? errorLine(error, shown.message)}`;
 }
 
 function causeView(scope: Scope, { at, since, error, cause, limit, ...rest }: Cause): CauseView {

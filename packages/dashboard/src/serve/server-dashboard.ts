@@ -43,6 +43,7 @@ export function serverDashboard(
   const logins: Logins | undefined = sessions && {
     login: (key, request) => sessions.login(requireKey(key), request),
     logout: (request) => sessions.logout(request),
+    follow: (request, ended) => sessions.follow(request, ended),
   };
   const board = makeDashboard(host.client, { base: "/", auth, ...options }, logins);
   host.draining.addEventListener("abort", () => board.drain());

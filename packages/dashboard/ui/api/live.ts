@@ -13,6 +13,9 @@ export interface Hint {
   readonly status?: string;
 }
 
+/** Who looks is no longer who they were. */
+export const SESSION_TOPIC = "session";
+
 /** "idle": nothing that the page shows is followed. */
 export type LiveState = "live" | "connecting" | "lost" | "hidden" | "idle";
 
@@ -103,7 +106,8 @@ class LiveStream {
     source.onerror = () => {
       this.#become("lost");
       if (source.readyState !== EventSource.CLOSED || this.#source !== source) return;
-      // The server refused; the browser does not try again by itself.
+      // The server refused, perhaps because of who asks; the browser does not try again by itself.
+      this.#tell({ topic: SESSION_TOPIC });
       this.#url = "";
       setTimeout(() => this.#apply(), 4000);
     };

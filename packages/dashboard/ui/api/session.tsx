@@ -4,6 +4,9 @@ import type { Role, SessionView } from "../../src/api/api-messages.ts";
 
 export type Session = SessionView;
 
+/** Under which it is cached. */
+export const SESSION_KEY = ["session"] as const;
+
 const ROLES: readonly Role[] = ["reader", "writer", "admin"];
 
 const SessionContext = createContext<Session | undefined>(undefined);

@@ -3,7 +3,7 @@ import { workflow } from "holdfast";
 import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { builtPages } from "./built-pages.ts";
-import { axeFindings, CHROMIUM, expectNoFaults, openBrowser, openPage } from "./chromium.ts";
+import { axeFindings, CHROMIUM, expectNoFaults, expectNoSideScroll, openBrowser, openPage } from "./chromium.ts";
 import { openSite, type Site } from "./site.ts";
 
 interface Case {
@@ -136,6 +136,41 @@ describe.skipIf(CHROMIUM.program === undefined)(`in Chromium ${CHROMIUM.missing 
     await page.getByRole("dialog").getByRole("button", { name: "Retry run" }).click();
     await strip.getByText("Completed.").waitFor();
     await page.getByRole("region", { name: "Latest events" }).getByText("run_completed").waitFor();
+    await expectNoFaults(page);
+    await page.context().close();
+  });
+
+  test("on a phone the button Menu leads to the time zone and to who is there, too", async () => {
+    const page = await openPage(browser, `${site.url}default/runs?workflow=order`, { width: 390 });
+    await page
+      .getByRole("link", { name: /^order-o-/ })
+      .first()
+      .waitFor();
+    const zone = page.getByRole("button", { name: /time zone/ });
+    expect(await zone.count()).toBe(0);
+    await page.getByRole("button", { name: "Menu" }).click();
+    for (const name of [/namespace/, /ann · admin/]) await page.getByRole("button", { name }).waitFor();
+    await expectNoSideScroll(page);
+    expect(await axeFindings(page)).toEqual([]);
+    await zone.click();
+    await page.getByRole("menuitem", { name: "Local time" }).click();
+    await page.getByRole("button", { name: "Local time zone" }).waitFor();
+    await page.context().close();
+  });
+
+  test("rows are dense unless somebody wants them comfortable, which stays", async () => {
+    const page = await openPage(browser, `${site.url}default/runs?workflow=order`);
+    const row = page.getByRole("row", { name: /order-o-2/ }).first();
+    const height = async () => Math.round((await row.boundingBox())?.height ?? 0);
+    await row.waitFor();
+    expect(await height()).toBe(33);
+    await page.getByRole("button", { name: "ann · admin" }).click();
+    await page.getByRole("menuitem", { name: "Comfortable rows" }).click();
+    await page.locator("html[data-rows=comfortable]").waitFor();
+    expect(await height()).toBe(41);
+    await page.reload();
+    await row.waitFor();
+    expect(await height()).toBe(41);
     await expectNoFaults(page);
     await page.context().close();
   });

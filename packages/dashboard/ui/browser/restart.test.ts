@@ -2,7 +2,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type Client, connect, signal, silentLogger, workflow } from "holdfast";
-import type { Browser } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { dashboard } from "../../src/index.ts";
 import { toNode } from "../../src/node.ts";
@@ -60,6 +60,11 @@ describe.skipIf(CHROMIUM.program === undefined)(`in Chromium ${CHROMIUM.missing 
         .first()
         .waitFor();
     }
+    const told = await announced(run);
+    const lost = run.getByText(/^Data from/).first();
+    const left = await lost.locator("[aria-hidden]").last().textContent();
+    await run.waitForFunction((before) => !document.body.textContent?.includes(`retrying${before}`), left);
+    expect(await announced(run)).toEqual(told);
     await hf.get("order-1").signal(approve, undefined as never);
     await hf.get("order-1").result();
     await serve(port);
@@ -76,3 +81,14 @@ describe.skipIf(CHROMIUM.program === undefined)(`in Chromium ${CHROMIUM.missing 
     }
   }, 60_000);
 });
+
+/** What a screen reader reads out as soon as it changes. */
+async function announced(page: Page): Promise<string[]> {
+  return page.locator("[role=status]:not([aria-live=off]), [aria-live=polite]").evaluateAll((regions) =>
+    regions.map((region) => {
+      const copy = region.cloneNode(true) as Element;
+      for (const hidden of copy.querySelectorAll("[aria-hidden=true]")) hidden.remove();
+      return copy.textContent ?? "";
+    }),
+  );
+}

@@ -64,7 +64,9 @@ export function Lost({ at, retryMs }: { readonly at: number; readonly retryMs: n
     <div className={styles.lost} role="status">
       <Icon name="warn" />
       <span>
-        Data from <Time at={at} form="clock" />, retrying in {left} s
+        Data from <Time at={at} form="clock" />, retrying
+        {/* Seconds that count down are not to be read out one by one. */}
+        <span aria-hidden="true"> in {left} s</span>
       </span>
     </div>
   );

@@ -1,4 +1,4 @@
-import { type KeyboardEvent, type ReactNode, useId, useRef } from "react";
+import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef } from "react";
 import styles from "./tabs.module.css";
 
 export interface Tab<Id extends string> {
@@ -22,6 +22,16 @@ export interface TabsProps<Id extends string> {
 export function Tabs<Id extends string>({ label, tabs, value, onChange, children }: TabsProps<Id>) {
   const id = useId();
   const list = useRef<HTMLDivElement>(null);
+  // On a narrow screen the list scrolls; the current tab must not be outside.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another tab is current
+  useEffect(() => {
+    const bar = list.current;
+    const current = bar?.querySelector("[aria-selected=true]");
+    if (bar === null || current == null) return;
+    const [seen, is] = [bar.getBoundingClientRect(), current.getBoundingClientRect()];
+    if (is.right > seen.right) bar.scrollLeft += is.right - seen.right;
+    else if (is.left < seen.left) bar.scrollLeft -= seen.left - is.left;
+  }, [value]);
   const move = (event: KeyboardEvent) => {
     const all = [...(list.current?.querySelectorAll<HTMLButtonElement>("[role=tab]") ?? [])];
     const at = all.indexOf(document.activeElement as HTMLButtonElement);

@@ -7,7 +7,7 @@ import { usePageTitle } from "../components/page.tsx";
 import styles from "./shell.module.css";
 
 /** The form to log in with an API key. The key goes to the server once and is kept nowhere here. */
-export function Login({ onDone }: { readonly onDone: () => void }) {
+export function Login({ ended, onDone }: { readonly ended: boolean; readonly onDone: () => void }) {
   usePageTitle("Sign in");
   const [key, setKey] = useState("");
   const [wrong, setWrong] = useState<string>();
@@ -34,6 +34,7 @@ export function Login({ onDone }: { readonly onDone: () => void }) {
           Holdfast
         </p>
         <h1>Sign in</h1>
+        {ended ? <p role="status">Your session has ended, or its key was revoked. Sign in to go on.</p> : null}
         <TextField label="API key" type="password" value={key} onChange={setKey} wrong={wrong} required />
         <Button kind="primary" type="submit" disabled={busy || key.trim() === ""}>
           Sign in

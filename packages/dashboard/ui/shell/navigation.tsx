@@ -7,6 +7,7 @@ import type { IconName } from "../components/sprite.tsx";
 import { type PageName, pagePath } from "../links.tsx";
 import { cappedText } from "../text/count-text.ts";
 import styles from "./shell.module.css";
+import { NarrowMenus } from "./top-bar.tsx";
 
 interface Entry {
   readonly page?: PageName;
@@ -47,6 +48,7 @@ export function Navigation({ open }: { readonly open: boolean }) {
           <NavigationEntry key={entry.label} entry={entry} />
         ))}
       </ul>
+      <NarrowMenus />
     </nav>
   );
 }

@@ -1,8 +1,10 @@
 // The frame around every page: the bar at the top, the navigation, and the keys that work everywhere.
+import { useQueryClient } from "@tanstack/react-query";
 import { Outlet, useRouterState } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useState } from "react";
-import { useLiveNamespace } from "../api/live.ts";
+import { SESSION_TOPIC, useLive, useLiveNamespace } from "../api/live.ts";
 import { useNamespace } from "../api/reads.ts";
+import { SESSION_KEY } from "../api/session.tsx";
 import { writeSetting } from "../components/time-settings.tsx";
 import { keepTyped, useKey } from "./keys.ts";
 import { Navigation } from "./navigation.tsx";
@@ -15,6 +17,14 @@ export const NAMESPACE_SETTING = "holdfast.namespace";
 const GoTo = lazy(async () => ({ default: (await import("./go-to.tsx")).GoTo }));
 const KeyHelp = lazy(async () => ({ default: (await import("./key-help.tsx")).KeyHelp }));
 
+/** A session that was revoked is asked for again, which leads outside. */
+function useSessionWatch(): void {
+  const client = useQueryClient();
+  useLive([SESSION_TOPIC], ({ topic }) => {
+    if (topic === SESSION_TOPIC) void client.invalidateQueries({ queryKey: SESSION_KEY });
+  });
+}
+
 export function Shell() {
   const namespace = useNamespace();
   const [menu, setMenu] = useState(false);
@@ -23,6 +33,7 @@ export function Shell() {
   const [help, setHelp] = useState(false);
   const path = useRouterState({ select: (state) => state.location.pathname });
   useLiveNamespace(namespace);
+  useSessionWatch();
   useEffect(() => writeSetting(NAMESPACE_SETTING, namespace), [namespace]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another page closes the menu
   useEffect(() => setMenu(false), [path]);

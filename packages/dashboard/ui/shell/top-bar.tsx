@@ -11,7 +11,7 @@ import { useZone } from "../components/time-settings.tsx";
 import { pagePath } from "../links.tsx";
 import { safeLine } from "../text/safe-text.ts";
 import styles from "./shell.module.css";
-import { toggleTheme } from "./theme.ts";
+import { areRowsComfortable, setRowsComfortable, toggleTheme } from "./theme.ts";
 
 const ZoneDialog = lazy(async () => ({ default: (await import("./zone-dialog.tsx")).ZoneDialog }));
 
@@ -34,7 +34,9 @@ export function TopBar({ menu, onMenu, onGoTo }: TopBarProps) {
         </svg>
         Holdfast
       </Link>
-      <NamespaceMenu />
+      <span className={styles.wideOnly}>
+        <NamespaceMenu />
+      </span>
       <button type="button" className={styles.find} onClick={onGoTo}>
         <Icon name="search" />
         <span>Go to run, workflow, schedule…</span>
@@ -42,13 +44,28 @@ export function TopBar({ menu, onMenu, onGoTo }: TopBarProps) {
       </button>
       <div className={styles.end}>
         <LiveLight />
-        <ZoneMenu />
+        <span className={styles.wideOnly}>
+          <ZoneMenu />
+        </span>
         <Button kind="quiet" aria-label="Theme" title="Theme" onClick={toggleTheme}>
           <Icon name="theme" />
         </Button>
-        <UserMenu />
+        <span className={styles.wideOnly}>
+          <UserMenu />
+        </span>
       </div>
     </header>
+  );
+}
+
+/** On a narrow screen they stand below the navigation. */
+export function NarrowMenus() {
+  return (
+    <div className={styles.narrowOnly}>
+      <NamespaceMenu />
+      <ZoneMenu />
+      <UserMenu />
+    </div>
   );
 }
 
@@ -61,11 +78,7 @@ function NamespaceMenu() {
     checked: name === namespace,
     onSelect: () => void navigate({ to: pagePath(name) }),
   }));
-  return (
-    <span className={styles.wideOnly}>
-      <Menu kind="quiet" label={<NamedBy what="namespace">{safeLine(namespace)}</NamedBy>} items={items} />
-    </span>
-  );
+  return <Menu kind="quiet" label={<NamedBy what="namespace">{safeLine(namespace)}</NamedBy>} items={items} />;
 }
 
 const LIGHTS = { live: "Live", connecting: "Connecting", lost: "Not live", hidden: "Paused", idle: "" } as const;
@@ -74,7 +87,8 @@ function LiveLight() {
   const state = useLiveState();
   if (state === "idle") return null;
   return (
-    <span className={`${styles.live} ${styles[state]}`} role="status" title={LIGHTS[state]}>
+    // Every page connects anew. That it is lost is said beside what is old.
+    <span className={`${styles.live} ${styles[state]}`} role="status" aria-live="off" title={LIGHTS[state]}>
       <i />
       <span className={styles.liveWord}>{LIGHTS[state]}</span>
     </span>
@@ -95,29 +109,31 @@ function ZoneMenu() {
     },
   ];
   return (
-    <span className={styles.wideOnly}>
+    <>
       <Menu
         kind="quiet"
         label={<NamedBy what="time zone">{zone === "local" ? "Local" : zone}</NamedBy>}
         items={items}
       />
       <Suspense>{other ? <ZoneDialog open onClose={() => setOther(false)} /> : null}</Suspense>
-    </span>
+    </>
   );
 }
 
 function UserMenu() {
   const { user, role, readOnly, logout, version } = useSession();
+  const [comfortable, setComfortable] = useState(areRowsComfortable);
   const what = readOnly ? "read-only" : role;
+  const toggleRows = () => {
+    setRowsComfortable(!comfortable);
+    setComfortable(!comfortable);
+  };
   const items = [
+    { label: "Comfortable rows", checked: comfortable, onSelect: toggleRows },
     { label: `Holdfast ${version}`, disabled: true, onSelect: () => {} },
     ...(logout ? [{ label: "Sign out", onSelect: () => void writeApi("logout").then(() => location.reload()) }] : []),
   ];
-  return (
-    <span className={styles.wideOnly}>
-      <Menu kind="quiet" label={`${safeLine(user)} · ${what}`} items={items} />
-    </span>
-  );
+  return <Menu kind="quiet" label={`${safeLine(user)} · ${what}`} items={items} />;
 }
 
 function NamedBy({ what, children }: { readonly what: string; readonly children: string }) {

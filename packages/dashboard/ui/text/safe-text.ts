@@ -20,17 +20,6 @@ export function safeLine(text: string): string {
   return safeText(text).replace(/\n/g, "\\n").replace(/\r/g, "\\r").replace(/\t/g, "\\t");
 }
 
-/** The address if it is http or https and nothing else, for the few places that make a link of what a payload says. */
-export function safeLink(text: string): string | undefined {
-  if (!/^https?:\/\//i.test(text) || text !== safeLine(text)) return undefined;
-  try {
-    const { protocol, href } = new URL(text);
-    return protocol === "http:" || protocol === "https:" ? href : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 /** The first `most` characters, and never half of a pair. */
 export function shorten(text: string, most: number): string {
   if (text.length <= most) return text;

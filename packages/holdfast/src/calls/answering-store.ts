@@ -4,7 +4,7 @@ import type { Store } from "../ports/store.ts";
 import { storeAround } from "../ports/store-calls.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
 import { RecentLatency } from "./recent-latency.ts";
-import { isTransient } from "./store-retry.ts";
+import { isTransient, isUnreachable } from "./store-retry.ts";
 
 /** The smallest limit: well above what adapters wait for by themselves. */
 const ANSWER_LIMIT_MS = 60_000;
@@ -24,7 +24,7 @@ const experiences = new WeakMap<Store, Experience>();
 interface Experience {
   readonly clock: Clock;
   readonly recent: RecentLatency;
-  /** Why the last write has failed, and when, by the monotonic clock; undefined if it has not. */
+  /** Why the last write that reached the store has failed, and when, by the monotonic clock; undefined if it has not. */
   writeFault: { readonly text: string; readonly at: number } | undefined;
 }
 
@@ -61,7 +61,8 @@ export function answeringStore(store: Store, { clock, callLimitMs = 0, telemetry
         report("ok");
       },
       (error: unknown) => {
-        if (isTransient(error) && WRITES.has(method))
+        // Who does not get there learns nothing about writing: whether the store is there, reads tell.
+        if (WRITES.has(method) && isTransient(error) && !isUnreachable(error))
           experience.writeFault = { text: (error as Error).message, at: clock.monotonic() };
         report(isHoldfastError(error) ? error.code : "unknown");
       },
@@ -79,7 +80,7 @@ export function latencyOf(store: Store): { readonly p50Ms: number; readonly p99M
   return experience?.recent.percentiles(experience.clock.monotonic());
 }
 
-/** Why the last write of this store has failed; undefined if it has not. */
+/** Why the last write that reached this store has failed; undefined if it has not. */
 export function writeFaultOf(store: Store): string | undefined {
   const { clock, writeFault } = experiences.get(store) ?? {};
   if (!clock || !writeFault || clock.monotonic() - writeFault.at > WRITE_FAULT_MS) return undefined;

@@ -28,6 +28,11 @@ export function isLasting(error: unknown): boolean {
   return isHoldfastError(error, "store_unavailable") && error.data.lasting === true;
 }
 
+/** Whether the store was not reached, or the connection to it was lost. Of one that answers, or is silent, that is not said. */
+export function isUnreachable(error: unknown): boolean {
+  return isTransient(error) && (error as Partial<HoldfastError>).data?.unreachable === true;
+}
+
 export function backoff(patience: StorePatience, failures: number): Promise<void> {
   const ms = Math.min(BACKOFF_MS_MAX, BACKOFF_MS_FIRST * 2 ** Math.min(failures - 1, 10));
   return pause(patience, ms * (0.75 + patience.random.next() / 2));

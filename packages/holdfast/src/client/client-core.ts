@@ -31,6 +31,7 @@ import type {
 } from "../ports/store.ts";
 import type { LocalQueries } from "./local-queries.ts";
 import { QueryCalls } from "./query-calls.ts";
+import { RegisteredStarts } from "./registered-starts.ts";
 import type { ResultWaiter } from "./result-waiter.ts";
 import type { UpdateWaiter } from "./update-waiter.ts";
 
@@ -58,6 +59,7 @@ export class ClientCore {
   readonly look: (runId: string) => LiveRun | undefined;
   /** How the workers of this client answer queries. */
   readonly local: LocalQueries | undefined;
+  readonly #registered: RegisteredStarts;
   readonly #batching: ConstructorParameters<typeof QueryCalls>[1];
   #queries: QueryCalls | undefined;
 
@@ -83,12 +85,19 @@ export class ClientCore {
     this.updates = updates;
     const batching = { clock, random, life, sizeMax: BATCH_SIZE_MAX, giveUp: this.#giveUp };
     this.#batching = batching;
+    const versions = (workflow: string) => this.call((store) => store.versions.list({ namespace, workflow }));
+    this.#registered = new RegisteredStarts(clock, versions);
     this.starts = new Batcher({
       ...batching,
       send: (items) => sendStarts(ports, items, "bounded"),
       rows: START_ROWS,
     });
     this.messages = new Batcher({ ...batching, send: (items) => sendMessages(sending, items), rows: MESSAGE_ROWS });
+  }
+
+  /** What starts by name get. */
+  get registered(): RegisteredStarts {
+    return this.#registered;
   }
 
   get queries(): QueryCalls {

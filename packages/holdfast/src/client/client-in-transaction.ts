@@ -9,6 +9,7 @@ import { offering, wantedRun } from "./call-checks.ts";
 import { ClientCore } from "./client-core.ts";
 import type { StartOptions } from "./client-options.ts";
 import { type KnownWorkflows, newRun, requireRoom, requireStarted, startOf } from "./new-run.ts";
+import type { RegisteredStarts } from "./registered-starts.ts";
 import { RunHandle } from "./run-handle.ts";
 import { startMany } from "./start-many.ts";
 import type { HandleOf, StartArguments, StartedMany, StartRequest } from "./start-request.ts";
@@ -21,9 +22,17 @@ export interface JoinedCalls {
 
 /** What a client in a transaction and its run handles share. */
 export class JoinedCore extends ClientCore {
-  constructor({ ports, namespace, waiter, updates, life }: ClientCore, { start, deliver }: JoinedCalls) {
+  readonly #outside: ClientCore;
+
+  constructor(core: ClientCore, { start, deliver }: JoinedCalls) {
+    const { ports, namespace, waiter, updates, life } = core;
     const store = hookedStore(ports.store, { "runs.start": start, "inbox.deliver": deliver });
     super({ ...ports, store }, namespace, waiter, updates, life);
+    this.#outside = core;
+  }
+
+  override get registered(): RegisteredStarts {
+    return this.#outside.registered;
   }
 
   /**

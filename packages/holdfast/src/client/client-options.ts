@@ -88,8 +88,8 @@ export interface StartOptions<S extends string = string> {
    */
   readonly key?: string;
   /**
-   * One run for many starts: while the last run of this workflow and key has not begun, a start gives it its own input instead and
-   * puts it off. Needs a key, and takes no id, no time and no policy. A run that has begun is left alone, and a new one started.
+   * One run for many starts: while the last run of this workflow and key has not begun, a start gives it its own input and options
+   * instead, as a whole, and puts it off. Needs a key, and takes no id, no time and no policy. A run that has begun is left alone, and a new one started.
    * @defaultValue each start is a run
    */
   readonly debounce?: DebounceOptions<S>;

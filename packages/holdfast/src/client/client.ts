@@ -137,7 +137,8 @@ export class Client {
   async start(workflow: AnyWorkflow | string, input?: unknown, options: StartOptions = {}): Promise<RunHandle<never>> {
     this.#life.assertOpen();
     const made = newRun(this.#core, this.#known, { workflow, input, options });
-    return this.#send(made instanceof Promise ? await made : made, options, workflow);
+    const run = made instanceof Promise ? await made : made;
+    return this.#handleFor(await (debounced(this.#core, run, options) ?? this.#start(run, options)), workflow);
   }
 
   async #send(run: NewRun, options: StartOptions, workflow: AnyWorkflow | string): Promise<RunHandle<never>> {

@@ -165,6 +165,6 @@ function forkEvent({ runId, id }: Run, seed: string, edits: Payload | undefined,
 }
 
 function alreadyExists({ id, runId, status }: RunRow): HoldfastError {
-  const message = `Run "${id}" already exists and is ${status}: and is not this fork: a fork needs an id that no other run has. Choose another one, or none.`;
+  const message = `Run "${id}" already exists and is ${status}, and it is not this fork. A fork needs an id that no other run has: choose another one, or none.`;
   return new HoldfastError("run_already_exists", message, { data: { id, runId, status } });
 }

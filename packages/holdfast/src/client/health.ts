@@ -21,8 +21,8 @@ export interface WorkerHealth {
 }
 
 /**
- * The store, judged by whether it answers, whether it has taken the last write of this client and its workers, and how fast it has answered
- * their last calls.
+ * The store, judged by whether it answers, whether it has taken the last write of this client and its workers that reached it, and how fast
+ * it has answered their last calls.
  */
 export interface StoreHealth {
   readonly status: HealthStatus;

@@ -35,10 +35,11 @@ import { tracedSeed } from "../report/traced-start.ts";
 import { checkInput } from "./call-checks.ts";
 import type { ClientCore } from "./client-core.ts";
 import type { DebounceOptions, StartOptions } from "./client-options.ts";
+import { defaultsOf, keyMissing } from "./registered-starts.ts";
 import type { StartedRun } from "./run-handle.ts";
 import { runMoved } from "./run-moved.ts";
 
-/** Finds a workflow offered by a worker of this process: a start by name gets its schema, queue and version from it. */
+/** Finds a workflow offered by a worker of this process: a start by name gets its schema, key, queue and version from it. */
 export type KnownWorkflows = (name: string, version: string | undefined) => AnyWorkflow | undefined;
 
 export interface Start {
@@ -65,26 +66,59 @@ export const START_OPTIONS: OptionChecks<StartOptions> = {
   trace: optionsOf<TraceHeaders>({ traceparent: isText, tracestate: isText }),
 };
 
-type NewRunDraft = { -readonly [K in keyof NewRun]: NewRun[K] };
+/** A run to be started. `pick`: what chooses its version, if that was looked at already. */
+export interface PreparedRun extends NewRun {
+  readonly pick?: number;
+}
 
-/** The run to store, checked and with ids. A promise only if the schema may be asynchronous. */
-export function newRun(core: ClientCore, known: KnownWorkflows, start: Start): NewRun | Promise<NewRun> {
+type NewRunDraft = { -readonly [K in keyof PreparedRun]: PreparedRun[K] };
+
+/** The run to store, checked and with ids. A promise only if the schema may be asynchronous, or this process does not have the workflow. */
+export function newRun(core: ClientCore, known: KnownWorkflows, start: Start): PreparedRun | Promise<PreparedRun> {
   const { workflow, input, options } = start;
   if (typeof workflow !== "string") requireWorkflow(workflow, "start: the first argument");
   const name = typeof workflow === "string" ? workflow : workflow.name;
   if (isBatchNamespace(core.namespace)) requireName(name, "workflow name");
   else requireOwnName(name, "workflow name");
-  const where = `start of workflow "${name}"`;
-  checkOptions(options, START_OPTIONS, where);
+  checkOptions(options, START_OPTIONS, `start of workflow "${name}"`);
   // The options of a definition were checked when it was made.
   const definition = typeof workflow === "string" ? known(workflow, options.version) : workflow;
-  const queue = options.queue ?? definition?.queue ?? DEFAULT_QUEUE;
-  const version = options.version ?? definition?.version ?? DEFAULT_VERSION;
+  if (!definition) return byName(core, name, start);
+  const run = draftOf(core, name, start, definition);
+  if (definition.inputSchema) return withCheckedInput(core, run, definition, input);
+  return withInput(core, withKey(run, definition, input), input);
+}
+
+async function byName(core: ClientCore, name: string, start: Start): Promise<PreparedRun> {
+  const { input, options } = start;
+  const rows = await core.registered.versionsOf(name);
+  const pick = options.version === undefined ? core.ports.random.next() : null;
+  const found = defaultsOf(rows, options.version ?? DEFAULT_VERSION, pick);
+  if (found?.starts.keyed && options.key === undefined) throw keyMissing(name, found.version);
+  const run = draftOf(core, name, start, { ...found?.starts, version: DEFAULT_VERSION });
+  if (pick !== null) run.pick = pick;
+  return withInput(core, run, input);
+}
+
+/** What a definition, or a registered version, gives its runs. */
+interface Defaults {
+  readonly version: string;
+  readonly queue?: string;
+  readonly priority?: number;
+  readonly timeoutMs?: number | null | undefined;
+}
+
+/** Without its input, and without a key that depends on it. */
+function draftOf(core: ClientCore, name: string, { options, starts }: Start, defaults: Defaults): NewRunDraft {
+  const where = `start of workflow "${name}"`;
+  const queue = options.queue ?? defaults.queue ?? DEFAULT_QUEUE;
+  const version = options.version ?? defaults.version;
   const runId = core.newRunId(options.id);
   const id = options.id ?? runId;
   const attributes = options.attributes === undefined ? {} : storedAttributes(options.attributes);
-  const priority = options.priority ?? definition?.priority ?? 0;
-  const timeoutMs = options.timeout === undefined ? definition?.timeoutMs : requireTimeout(options.timeout, where);
+  const priority = options.priority ?? defaults.priority ?? 0;
+  const ownTimeoutMs = defaults.timeoutMs ?? undefined;
+  const timeoutMs = options.timeout === undefined ? ownTimeoutMs : requireTimeout(options.timeout, where);
   const { namespace } = core;
   const run: NewRunDraft = {
     namespace,
@@ -99,7 +133,7 @@ export function newRun(core: ClientCore, known: KnownWorkflows, start: Start): N
     attributes,
   };
   const { telemetry } = core.ports;
-  if ((telemetry?.trace && start.starts !== false) || options.trace) {
+  if ((telemetry?.trace && starts !== false) || options.trace) {
     const trace = options.trace && traceContext(options.trace);
     run.seed = tracedSeed(telemetry, run, trace === undefined ? { by: "call" } : { by: "call", trace });
   }
@@ -107,12 +141,11 @@ export function newRun(core: ClientCore, known: KnownWorkflows, start: Start): N
   if (options.startAt !== undefined) run.startAt = readStartAt(core, options.startAt, timeoutMs, where);
   if (timeoutMs !== undefined) run.timeoutMs = timeoutMs;
   if (options.key !== undefined) run.key = options.key;
-  if (definition?.inputSchema) return withCheckedInput(core, run, definition, input);
-  return withInput(core, withKey(run, definition, input), input);
+  return run;
 }
 
-function withKey(run: NewRunDraft, definition: AnyWorkflow | undefined, input: unknown): NewRunDraft {
-  const key = run.key ?? (definition && keyFrom(definition, input));
+function withKey(run: NewRunDraft, definition: AnyWorkflow, input: unknown): NewRunDraft {
+  const key = run.key ?? keyFrom(definition, input);
   if (key !== undefined) run.key = key;
   return run;
 }
@@ -142,7 +175,7 @@ function requireTimeToRun(waitMs: number, timeoutMs: number | undefined, where: 
   );
 }
 
-function withInput(core: ClientCore, run: NewRunDraft, input: unknown): NewRun {
+function withInput(core: ClientCore, run: NewRunDraft, input: unknown): PreparedRun {
   run.input = core.ports.codec.encode(input, `input of workflow "${run.workflow}"`);
   return run;
 }
@@ -152,7 +185,7 @@ async function withCheckedInput(
   run: NewRunDraft,
   definition: AnyWorkflow,
   input: unknown,
-): Promise<NewRun> {
+): Promise<PreparedRun> {
   const checked = await checkInput(definition, input);
   return withInput(core, withKey(run, definition, checked), checked);
 }
@@ -160,13 +193,19 @@ async function withCheckedInput(
 /** `hold`: a worker of this process has a slot for it. */
 export function startOf(
   { ports }: ClientCore,
-  run: NewRun,
+  prepared: PreparedRun,
   { ifRunning = "return", ifClosed = "return", version }: StartOptions,
   hold: boolean,
   messages: readonly CarriedMessage[] | undefined,
 ): StartRun {
-  const pick = version === undefined ? ports.random.next() : null;
+  const { run, pick } = withPick(prepared, version === undefined ? () => ports.random.next() : () => null);
   return messages ? { run, ifRunning, ifClosed, hold, pick, messages } : { run, ifRunning, ifClosed, hold, pick };
+}
+
+function withPick(prepared: PreparedRun, choose: () => number | null): Pick<StartRun, "run" | "pick"> {
+  if (prepared.pick === undefined) return { run: prepared, pick: choose() };
+  const { pick, ...run } = prepared;
+  return { run, pick };
 }
 
 /** Throws if the queue of the run is full. */

@@ -4,7 +4,7 @@ import { fromErrorRecord, toErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import { checkOptions, requireDuration } from "../errors/option-checks.ts";
 import {
-  PARKED_ADVICE,
+  parkedText,
   RunCanceledError,
   RunFailedError,
   RunParkedError,
@@ -145,7 +145,7 @@ export class RunHandle<T = unknown, M extends Offers = Offers, I = unknown> {
     this.#core.life.assertOpen();
     const stands =
       run?.status === "parked"
-        ? `parked: ${run.error?.message ?? "no reason was recorded."} ${PARKED_ADVICE}`
+        ? `parked: ${parkedText(run.error?.message)}`
         : `${run?.status ?? "unreachable"}. The run itself continues.`;
     const message = `Run "${this.id}" has not ended within ${formatDuration(timeoutMs)}; it is ${stands}`;
     return new HoldfastError("result_timeout", message, { data: { id: this.id, status: run?.status } });

@@ -8,6 +8,7 @@ import { checkedLater, checkOptions, invalidOption, isList, type OptionChecks } 
 import { shownValue } from "../errors/shown-value.ts";
 import type { NewRun } from "../model/run.ts";
 import type { StartOptions } from "./client-options.ts";
+import type { PreparedRun } from "./new-run.ts";
 import type { RunHandle } from "./run-handle.ts";
 import type { StartRequest } from "./start-request.ts";
 
@@ -18,8 +19,8 @@ export type StartManyOutcome =
 
 export interface StartManySteps {
   /** Checks a request and makes a run from it. */
-  prepare(request: StartRequest): NewRun | Promise<NewRun>;
-  send(run: NewRun, options: StartOptions, workflow: AnyWorkflow | string): Promise<RunHandle>;
+  prepare(request: StartRequest): PreparedRun | Promise<PreparedRun>;
+  send(run: PreparedRun, options: StartOptions, workflow: AnyWorkflow | string): Promise<RunHandle>;
 }
 
 const REQUEST: OptionChecks<StartRequest> = { workflow: checkedLater, input: checkedLater, options: checkedLater };
@@ -32,7 +33,7 @@ export async function startMany(
 ): Promise<RunHandle[]> {
   if (!isList(requests))
     throw invalidOption("startMany", "the first argument", `is ${shownValue(requests)}, not an array of requests`);
-  const runs: NewRun[] = [];
+  const runs: PreparedRun[] = [];
   for (const [i, request] of (requests as readonly StartRequest[]).entries())
     runs.push(await prepared(request, i, prepare));
   const settled = await Promise.allSettled(
@@ -43,7 +44,11 @@ export async function startMany(
   return settled.map((result) => (result as PromiseFulfilledResult<RunHandle>).value);
 }
 
-async function prepared(request: StartRequest, index: number, prepare: StartManySteps["prepare"]): Promise<NewRun> {
+async function prepared(
+  request: StartRequest,
+  index: number,
+  prepare: StartManySteps["prepare"],
+): Promise<PreparedRun> {
   const where = `startMany: request ${index}`;
   try {
     if (request === undefined) throw invalidOption(where, "the request", "is undefined, not an object");

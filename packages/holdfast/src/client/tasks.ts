@@ -59,7 +59,10 @@ export interface TaskListOptions {
 
 /** A task that is not finished, or that has failed for good. */
 export interface TaskView {
-  /** A secret with which others can report on the attempt that is open: a worker has it, or it is external. */
+  /**
+   * A secret with which others can report on the attempt that is open: a worker has it, or it is external. A server tells it to
+   * writers only.
+   */
   readonly token?: string;
   readonly name: string;
   readonly queue: string;
@@ -225,6 +228,7 @@ export class Tasks {
   async #find({ runId, seq, secret }: TaskToken): Promise<Task | undefined> {
     const { namespace } = this.#core;
     const [task] = await this.#core.call((store) => store.tasks.read({ namespace, tasks: [{ runId, seq }] }));
+    requireSecret(task, namespace);
     return task?.secret === secret ? task : undefined;
   }
 
@@ -234,6 +238,7 @@ export class Tasks {
     const { namespace } = this.#core;
     const data = { runId, seq };
     const [task] = await this.#core.call((store) => store.tasks.read({ namespace, tasks: [{ runId, seq }] }));
+    requireSecret(task, namespace);
     const [events] = await this.#core.call((store) =>
       store.histories.read({ runs: [{ namespace, runId, afterSeq: seq - 1 }], limitPerRun: 1 }),
     );
@@ -252,7 +257,7 @@ export class Tasks {
   #view(task: Task): TaskView {
     const { codec } = this.#core.ports;
     const { name, queue, status, runId, op, attempt, requires, failures, createdAt } = task;
-    const open = status === "held" || status === "external" || status === "dead";
+    const open = (status === "held" || status === "external" || status === "dead") && task.secret !== "";
     const error = failures.at(-1);
     return {
       ...(open ? { token: writeToken(task) } : {}),
@@ -272,6 +277,13 @@ export class Tasks {
       createdAt: new Date(createdAt),
     };
   }
+}
+
+/** A server tells nobody the secret of a task who may not report on it. */
+function requireSecret(task: Task | null | undefined, namespace: string): void {
+  if (task?.secret !== "") return;
+  const message = `This call needs the role writer in namespace "${namespace}".`;
+  throw new HoldfastError("permission_denied", message, { data: { role: "writer", namespace } });
 }
 
 function requireToken(token: unknown, where: string): TaskToken {

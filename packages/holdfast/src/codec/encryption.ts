@@ -98,7 +98,8 @@ export class Opener {
     } catch (cause) {
       const what = `A stored value of ${payload.length} bytes cannot be decrypted with the key ${JSON.stringify(id)}`;
       const why = "another key was used under this id, or the bytes are damaged";
-      throw new HoldfastError("codec_failed", `${what}: ${why}`, { data: { keyId: id }, cause });
+      const advice = "Connect with the key that wrote it under that id; damaged bytes have to come from a backup.";
+      throw new HoldfastError("codec_failed", `${what}: ${why}. ${advice}`, { data: { keyId: id }, cause });
     }
     return plain;
   }

@@ -58,4 +58,11 @@ export const ACCESS_CODES = {
     summary: "The worker does not hold this run, or its server does not: the run has been handed to another worker.",
     advice: "Drop the run, and poll again.",
   },
+  steps_open: {
+    group: "concurrency",
+    caller: "conflict",
+    kind: "BadRequest",
+    summary: "The worker completes a run while steps that it has begun have not ended.",
+    advice: "End them first, or set drop_open_steps if they do not matter.",
+  },
 } as const satisfies Record<string, ErrorCodeInfo>;

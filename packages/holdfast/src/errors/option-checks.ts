@@ -246,7 +246,7 @@ export function isList(value: unknown): boolean {
 }
 
 /** The part of a refused text that an error carries. */
-function kept(text: unknown): unknown {
+export function kept(text: unknown): unknown {
   return typeof text === "string" && text.length <= 1_000 ? text : shownValue(text);
 }
 

@@ -65,6 +65,17 @@ describe("shouldRetry", () => {
     expect(shouldRetry(rule, again, { kind: "NotFound", attempt: 1 })).toBe(expected);
   });
 
+  it.each(["card_declined", 402])(
+    "goes by the class of an error that was given a code of its own, such as %j",
+    (code) => {
+      const info = { kind: "Unknown", attempt: 1 } as const;
+      class Declined extends NonRetryableError {}
+      expect(shouldRetry("any", Object.assign(new NonRetryableError("no"), { code }), info)).toBe(false);
+      expect(shouldRetry("default", Object.assign(new Declined("no"), { code }), info)).toBe(false);
+      expect(shouldRetry("retryable", Object.assign(new RetryableError("busy"), { code }), info)).toBe(true);
+    },
+  );
+
   it("judges other HoldfastErrors by their kind", () => {
     const lost = new HoldfastError("store_unavailable", "gone");
     expect(shouldRetry("default", lost, { kind: lost.kind, attempt: 1 })).toBe(true);

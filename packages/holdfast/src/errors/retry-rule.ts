@@ -1,6 +1,6 @@
 import { ERROR_KINDS, type ErrorKind, isRetryableKind } from "../model/error-kind.ts";
-import { isHoldfastError } from "./holdfast-error.ts";
 import { listOf, type OptionCheck, oneOf } from "./option-checks.ts";
+import { isMarked } from "./retry-mark.ts";
 
 /** What a `retryIf` function receives about the failure, besides the error. */
 export interface RetryInfo {
@@ -54,12 +54,6 @@ export function shouldRetry(rule: RetryIf, error: unknown, info: RetryInfo, onTh
   if (typeof rule === "function") return askFunction(rule, error, info, onThrow);
   if (rule === "default") return !PERMANENT.has(info.kind);
   return rule.includes(info.kind);
-}
-
-/** Thrown directly, or restored from history after a step threw it. */
-function isMarked(error: unknown, code: "non_retryable" | "retryable"): boolean {
-  if (!isHoldfastError(error)) return false;
-  return error.code === code || (error as { readonly recordedCode?: unknown }).recordedCode === code;
 }
 
 function askFunction(

@@ -10,6 +10,11 @@ const CAUSE_DEPTH_MAX = 20;
 export const PARKED_ADVICE =
   'The run has not ended. If the code was wrong, fixed code takes it up on its own; after any other fix, call handle.resume(). handle.terminate() ends it, and result({ onParked: "wait" }) waits until it ends.';
 
+/** Why a run is parked, and what to do about it. */
+export function parkedText(reason = "no reason was recorded."): string {
+  return `${reason}${/[.!?…]$/.test(reason) ? "" : "."} ${PARKED_ADVICE}`;
+}
+
 /** What the error of a run is made from. */
 export interface RunErrorInit {
   /** The run's id: chosen by the caller, or generated. */
@@ -118,12 +123,7 @@ export class RunParkedError extends RunError {
   }
 
   constructor(init: RunErrorInit) {
-    super(
-      "run_parked",
-      "is parked",
-      `${init.cause instanceof Error ? init.cause.message : "no reason was recorded."} ${PARKED_ADVICE}`,
-      init,
-    );
+    super("run_parked", "is parked", parkedText(init.cause instanceof Error ? init.cause.message : undefined), init);
   }
 }
 

@@ -1,10 +1,12 @@
 import { type Duration, durationToMs } from "../model/duration.ts";
 import { HoldfastError, type HoldfastErrorOptions, nameOf } from "./holdfast-error.ts";
+import { markRetry } from "./retry-mark.ts";
 
 /** Throw it in a step or task if another attempt cannot help. No rule retries it. */
 export class NonRetryableError extends HoldfastError {
   static {
     nameOf(this.prototype, "NonRetryableError");
+    markRetry(this.prototype, "non_retryable");
   }
 
   constructor(message: string, options: HoldfastErrorOptions = {}) {
@@ -25,6 +27,7 @@ export interface RetryableErrorOptions extends HoldfastErrorOptions {
 export class RetryableError extends HoldfastError {
   static {
     nameOf(this.prototype, "RetryableError");
+    markRetry(this.prototype, "retryable");
   }
 
   readonly afterMs: number | undefined;

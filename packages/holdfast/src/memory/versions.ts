@@ -8,17 +8,18 @@ export function registerVersions(
   params: RegisterVersionsParams,
   now: number,
 ): (VersionRow | null)[] {
-  return params.versions.map(({ workflow, version, hash }) => {
+  return params.versions.map(({ workflow, version, hash, starts }) => {
     const key = keyOf(params.namespace, workflow, version);
     const known = state.versions.get(key);
     if (known) {
       const before = { ...known };
       known.hash = hash;
+      if (starts) known.starts = starts;
       return before;
     }
     const { namespace } = params;
     const fresh = { isDefault: false, share: 0, deprecated: false, registeredAt: now };
-    state.versions.set(key, { namespace, workflow, version, hash, ...fresh });
+    state.versions.set(key, { namespace, workflow, version, hash, ...fresh, starts: starts ?? null });
     return null;
   });
 }

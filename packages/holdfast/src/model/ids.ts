@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 /** Time-ordered UUID (version 7) from a time and sixteen random bytes; pure, so that the simulator can replay it. */
 export function uuidV7(nowMs: number, random: Uint8Array): string {
@@ -34,8 +34,8 @@ export function childRunId(
   namespace: string,
   id: string | undefined,
 ): string {
-  const hash = createHash("sha256").update(`${parentRunId}\n${op}\n${generation}`).digest();
-  return newRunId(namespace, id, timeOfUuidV7(parentRunId), hash);
+  const digits = hash("sha256", `${parentRunId}\n${op}\n${generation}`).slice(0, 32);
+  return newRunId(namespace, id, timeOfUuidV7(parentRunId), Buffer.from(digits, "hex"));
 }
 
 /** When a UUID of version 7 was made, by the clock of whoever has made it. */

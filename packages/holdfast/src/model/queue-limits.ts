@@ -44,6 +44,12 @@ export const QUEUE_LIMIT_MAX = 1_000_000;
 export const SORTED_MAX = 25;
 export const SORTED_MIN = 10;
 
+/**
+ * How many places a claim gives in a queue with limits; then it asks again, after the claims of others. Else the first one would take all
+ * that are free, and a key that is next would wait until one process has executed what came with it.
+ */
+export const ADMITTED_MAX = 16;
+
 /** A run or a task that has a place in a queue. */
 export interface PlaceHolder {
   readonly id: string;

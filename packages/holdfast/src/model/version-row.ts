@@ -11,4 +11,16 @@ export interface VersionRow {
   readonly share: number;
   readonly deprecated: boolean;
   readonly registeredAt: number;
+  /** What its runs have, unless their starts say otherwise. Null: whoever registered it last did not tell. */
+  readonly starts: StartDefaults | null;
+}
+
+/** What the definition of a workflow gives its runs: starts by name get it, too. */
+export interface StartDefaults {
+  readonly queue: string;
+  readonly priority: number;
+  /** Null: no limit. */
+  readonly timeoutMs: number | null;
+  /** Whether runs have a key, which the definition computes from the input. */
+  readonly keyed: boolean;
 }

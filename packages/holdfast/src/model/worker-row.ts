@@ -23,6 +23,21 @@ export interface WorkerLoad {
   readonly loopBusy: number;
   /** Memory of its process (resident set). */
   readonly memoryBytes: number;
+  /** Left out by workers of before it was there. */
+  readonly pace?: WorkerPace;
+}
+
+/** The attempts of steps and tasks that ended on a worker in the last minute before its heartbeat. */
+export interface WorkerPace {
+  /** How long that was: less than a minute for a new worker, more where heartbeats are further apart. */
+  readonly overMs: number;
+  readonly attempts: number;
+  /** Of these, those that failed. */
+  readonly failed: number;
+  /** How long an attempt took on average. */
+  readonly attemptMsMean: number;
+  /** How long the longest took. */
+  readonly attemptMsMax: number;
 }
 
 /** A moment in the life of a worker. Of its heartbeats, one every ten minutes is kept. */

@@ -58,8 +58,9 @@ export interface RunStore {
 
   /**
    * Starts a run that is due after `forMs`. If an earlier call for the same workflow and key has started or changed one that is open, has
-   * never been held and is not canceled, that one gets this input instead, and is due `forMs` from now, but not later than `maxMs` after
-   * it was created: `returned`. One that is parked stays parked. Precondition: no run has the id of the new one. Atomic. Idempotence key:
+   * never been held and is not canceled, that one is what this start asks for instead (input, version, queue, priority, attributes, and
+   * timeout, which counts from now), and is due `forMs` from now, but not later than `maxMs` after it was created, and not after its
+   * deadline: `returned`. One that is parked stays parked. Precondition: no run has the id of the new one. Atomic. Idempotence key:
    * `runId` of the new run, until the next call for the key. `busy`: another transaction has locked the run.
    */
   debounce(params: DebounceParams): Promise<StartOutcome | RefusedStart>;

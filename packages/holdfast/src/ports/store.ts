@@ -13,6 +13,8 @@
  * event.
  * 4. Errors: `store_unavailable` (nothing happened), `store_outcome_unknown` (it may have happened: repeat the call),
  * `store_refused` (the data of this call was refused as a whole: repeating it cannot help, but a part of it may pass).
+ * The first two have `data.unreachable` if the store was not reached, or the connection was lost: a write that fails otherwise
+ * counts as a sign that the store can be read, and not written.
  * Everything else is a bug. An outcome `busy` means that another transaction has locked the row: repeat it unchanged.
  * 5. Ids of runs, workers and claims are lower-case UUIDs; run ids are time-ordered (version 7). Payloads, error records and
  *    event metadata are opaque to the store.

@@ -1,10 +1,10 @@
 /** Workflow versions: which code is known, and which of it new runs get. The promises of every call are in store.ts. */
-import type { VersionRow } from "../model/version-row.ts";
+import type { StartDefaults, VersionRow } from "../model/version-row.ts";
 
 export interface VersionStore {
   /**
-   * Registers workflow versions, with the hash of their code. Returns the rows as they were before, null if there was none.
-   * Idempotence key: (namespace, workflow, version); the newest hash stays.
+   * Registers workflow versions, with the hash of their code and what their runs have. Returns the rows as they were before, null if
+   * there was none. Idempotence key: (namespace, workflow, version); the newest hash stays, and the newest `starts` that was given.
    */
   register(params: RegisterVersionsParams): Promise<readonly (VersionRow | null)[]>;
 
@@ -17,7 +17,14 @@ export interface VersionStore {
 
 export interface RegisterVersionsParams {
   readonly namespace: string;
-  readonly versions: readonly { readonly workflow: string; readonly version: string; readonly hash: string }[];
+  readonly versions: readonly RegisteredVersion[];
+}
+
+export interface RegisteredVersion {
+  readonly workflow: string;
+  readonly version: string;
+  readonly hash: string;
+  readonly starts?: StartDefaults;
 }
 
 export interface UpdateVersionParams {

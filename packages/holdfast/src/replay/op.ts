@@ -162,7 +162,7 @@ export interface Op extends DrivenOp {
   fireAt: number | undefined;
 }
 
-/** Written out field by field: this happens once per step, and a spread would cost several times as much. */
+/** Written out field by field: this happens once per step or child, and a spread would cost several times as much. */
 export function newOp(
   id: string,
   module: OpModule,
@@ -172,8 +172,29 @@ export function newOp(
   location: string | undefined,
 ): Op {
   const promise = new Promise<unknown>(keepSettlers);
-  const { step, task, signalName } = init;
+  const { step, task, signalName, child, message, lock } = init;
   const fireAt = undefined;
+  // Only ops that need it have the last field.
+  if (child) {
+    return {
+      id,
+      kind: module.kind,
+      module,
+      scope,
+      gate: 0,
+      askedSeq,
+      promise,
+      resolve: newestResolve,
+      reject: newestReject,
+      location,
+      pending: true,
+      step,
+      task,
+      fireAt,
+      signalName,
+      child,
+    };
+  }
   const op: Op = {
     id,
     kind: module.kind,
@@ -191,12 +212,7 @@ export function newOp(
     fireAt,
     signalName,
   };
-  return init.child || init.message || init.lock ? { ...op, ...aboutOthers(init) } : op;
-}
-
-/** Only ops that need them have these fields. */
-function aboutOthers({ child, message, lock }: AskInit): Pick<Op, "child" | "message" | "lock"> {
-  return child ? { child } : message ? { message } : lock ? { lock } : {};
+  return message ? { ...op, message } : lock ? { ...op, lock } : op;
 }
 
 /** Whether the code has given it up, and its outcome must still be learned. */

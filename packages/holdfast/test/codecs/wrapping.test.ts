@@ -161,7 +161,7 @@ describe("encrypted()", () => {
   it("says that another key was used under the same id", () => {
     const wrong = encrypted({ current: "k1", keys: { k1: keyOf(9) } });
     expect(() => wrong.decode(payload)).toThrow(
-      `A stored value of ${payload.length} bytes cannot be decrypted with the key "k1": another key was used under this id, or the bytes are damaged`,
+      `A stored value of ${payload.length} bytes cannot be decrypted with the key "k1": another key was used under this id, or the bytes are damaged. Connect with the key that wrote it under that id; damaged bytes have to come from a backup.`,
     );
   });
 

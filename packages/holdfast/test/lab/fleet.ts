@@ -14,6 +14,8 @@ type ProcessOptions = Pick<ConnectOptions, "namespace" | "codec"> & {
   readonly clock?: Clock;
   /** In front of that of the fleet. */
   readonly store?: Store;
+  /** The store is as `connect` would give it to the process: what lies between is behind it. */
+  readonly connected?: true;
   readonly telemetry?: Telemetry;
   readonly environment?: Environment;
   readonly webhooks?: Webhooks;
@@ -75,7 +77,7 @@ export class Fleet {
         random: new SeededSource(++this.#seed),
         codec: options.codec ?? jsonCodec,
         log: this.#logger(),
-        store: throughNetwork(options.store ?? this.store, options.clock ?? this.clock),
+        store: this.#storeOf(options),
         notifier: this.notifier,
         ...(options.telemetry ? { telemetry: options.telemetry } : {}),
         ...(options.environment ? { environment: options.environment } : {}),
@@ -88,6 +90,10 @@ export class Fleet {
     );
     this.#clients.push(client);
     return client;
+  }
+
+  #storeOf({ store = this.store, clock = this.clock, connected }: ProcessOptions): Store {
+    return connected ? store : throughNetwork(store, clock);
   }
 
   /** A started worker in a process of its own. */

@@ -276,7 +276,20 @@ describe("what is wrong about limits and keys", () => {
       code: "invalid_option",
       message: 'queues.set("q"): the limits are missing. Pass an object: {} removes all limits of the queue.',
     });
-    await expect(t.client.start(keyed, {})).rejects.toMatchObject({ code: "invalid_name" });
+    const advice =
+      "It must return a text for every input, or the start must pass a key. For runs without a key, leave out the option key of the workflow.";
+    const returned = [
+      [undefined, "undefined, not a text"],
+      [5, "5, not a text"],
+      ["", '"", which is empty'],
+      ["a#1", '"a#1", which ends in "#" and a number, which is reserved for repeated ops'],
+    ] as const;
+    for (const [id, what] of returned)
+      await expect(t.client.start(keyed, { tenant: { id: id as string } })).rejects.toMatchObject({
+        code: "invalid_name",
+        message: `key of workflow "keyed": the function returned ${what}. ${advice}`,
+        data: { name: id === undefined ? "undefined" : id === 5 ? "5" : id },
+      });
     await expect(t.client.start(thrower, {})).rejects.toMatchObject({
       code: "invalid_option",
       data: { option: "key" },

@@ -76,6 +76,9 @@ describe("a fork that is asked for again under its id", () => {
     const fork = await run.fork({ before: "b", id: "f", edit: { b: { result: 7 } } });
     await expect(run.fork({ id: "f", ...options })).rejects.toMatchObject({
       code: "run_already_exists",
+      message: expect.stringMatching(
+        /^Run "f" already exists and is \w+, and it is not this fork\. A fork needs an id that no other run has: choose another one, or none\.$/,
+      ),
       data: { id: "f", runId: fork.runId },
     });
   });

@@ -1,4 +1,4 @@
-import { type Alert, task, workflow } from "holdfast";
+import { type Alert, signal, task, workflow } from "holdfast";
 import { hookedStore } from "holdfast/adapter";
 import { describe, expect, test } from "vitest";
 import { answeringStore } from "../../src/calls/answering-store.ts";
@@ -6,6 +6,7 @@ import { HoldfastError } from "../../src/errors/holdfast-error.ts";
 import { systemEnvironment } from "../../src/system/environment.ts";
 import { openFleet } from "../lab/fleet.ts";
 import { Gate } from "../lab/harness.ts";
+import { throughNetwork } from "../lab/network.ts";
 import { stuck, stuckTask, type Watched, watched } from "./watched.ts";
 
 describe("stalled_run", () => {
@@ -185,8 +186,8 @@ describe("store", () => {
         return fleet.store.readClock();
       },
     });
-    const store = answeringStore(slowed, { clock: fleet.clock });
-    await fleet.worker({ name: "watcher", watchdog: { every: "10s", rules, onAlert } }, { store });
+    const store = answeringStore(throughNetwork(slowed, fleet.clock), { clock: fleet.clock });
+    await fleet.worker({ name: "watcher", watchdog: { every: "10s", rules, onAlert } }, { store, connected: true });
     await fleet.clock.advance("2m");
     slowMs = 6_000;
     await fleet.clock.advance("50s");
@@ -234,13 +235,13 @@ describe("store", () => {
         return fleet.store.workers.heartbeat(params);
       },
     });
-    const store = answeringStore(broken, { clock: fleet.clock });
+    const store = answeringStore(throughNetwork(broken, fleet.clock), { clock: fleet.clock });
     const told: string[] = [];
     const onAlert = ({ state, text }: Alert): void => void told.push(`${state}: ${text}`);
     const rules = [{ detect: "store", after: "30s", action: "alert" }] as const;
     const watchdog = { every: "10s", rules, onAlert } as const;
-    await fleet.worker({ name: "watcher", lease: "30s", watchdog }, { store });
-    const client = fleet.client({ store });
+    await fleet.worker({ name: "watcher", lease: "30s", watchdog }, { store, connected: true });
+    const client = fleet.client({ store, connected: true });
     await fleet.clock.advance("1m");
     expect(await fleet.clock.until(client.health())).toMatchObject({ status: "healthy" });
     full = true;
@@ -264,6 +265,59 @@ describe("store", () => {
     expect(told.slice(1)).toEqual([expect.stringMatching(/^resolved: /)]);
     expect((await fleet.clock.until(client.health())).store.status).toBe("healthy");
     expect(await fleet.clock.until(client.ready())).toEqual({ ready: true, reasons: [] });
+  });
+
+  test("that could not be reached for a while is whole as soon as it can be read again, as nothing says that it cannot be written", async () => {
+    const fleet = openFleet();
+    let fault: HoldfastError | undefined;
+    const failing = async <T>(call: () => Promise<T>): Promise<T> => {
+      if (fault) throw fault;
+      return call();
+    };
+    let reads = true;
+    const broken = hookedStore(fleet.store, {
+      readClock: () => (reads ? fleet.store.readClock() : failing(() => fleet.store.readClock())),
+      "inbox.deliver": (params) => failing(() => fleet.store.inbox.deliver(params)),
+    });
+    const store = answeringStore(throughNetwork(broken, fleet.clock), { clock: fleet.clock });
+    const client = fleet.client({ store, connected: true });
+    const go = signal("go");
+    const wait = workflow("wait", async (ctx) => void (await ctx.receive(go)));
+    const run = await fleet.clock.until(client.start(wait));
+    const refused = async () => {
+      const answer = run.signal(go).catch((error: HoldfastError) => error.code);
+      expect(await fleet.clock.until(answer)).toBe("store_unavailable");
+    };
+    const ready = () => fleet.clock.until(client.ready());
+
+    reads = false;
+    fault = new HoldfastError("store_unavailable", "the connection was refused", { data: { unreachable: true } });
+    await refused();
+    expect(await ready()).toEqual({ ready: false, reasons: ["The store does not answer."] });
+    fault = undefined;
+    expect(await ready()).toEqual({ ready: true, reasons: [] });
+    expect((await fleet.clock.until(client.health())).store.status).toBe("healthy");
+
+    // What it has said of itself still counts: for a minute, through an outage, and until a write has passed.
+    const full = { ready: false, reasons: ["The store can be read, but not written: the disk is full"] };
+    reads = true;
+    const diskFull = new HoldfastError("store_unavailable", "the disk is full");
+    fault = diskFull;
+    await refused();
+    expect(await ready()).toEqual(full);
+    fault = new HoldfastError("store_unavailable", "the connection was refused", { data: { unreachable: true } });
+    await refused();
+    fault = undefined;
+    await fleet.clock.advance("20s");
+    expect(await ready()).toEqual(full);
+    await fleet.clock.advance("30s");
+    expect(await ready()).toEqual({ ready: true, reasons: [] });
+    fault = diskFull;
+    await refused();
+    expect(await ready()).toEqual(full);
+    fault = undefined;
+    await fleet.clock.until(run.signal(go));
+    expect(await ready()).toEqual({ ready: true, reasons: [] });
   });
 
   test("is not found when it answers at once, nor when it is away for a moment", async () => {

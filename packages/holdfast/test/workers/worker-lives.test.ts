@@ -1,5 +1,5 @@
 import { hostname } from "node:os";
-import { HoldfastError, workflow } from "holdfast";
+import { HoldfastError, task, workflow } from "holdfast";
 import { testEngine } from "holdfast/testing";
 import { describe, expect, test } from "vitest";
 import { systemEnvironment } from "../../src/system/environment.ts";
@@ -56,6 +56,30 @@ describe("the lives of workers", () => {
     });
     expect(row?.load).toMatchObject({ runs: 0, tasks: 0, loopDelayMs: 0, loopBusy: expect.any(Number) });
     expect(row?.load?.memoryBytes).toBeGreaterThan(1_000_000);
+  });
+
+  test("show how many attempts of steps and tasks ended in the last minute, and how long they took", async () => {
+    const fleet = openFleet();
+    const client = fleet.client({ environment: systemEnvironment });
+    const { clock } = fleet;
+    const lasts = (ms: number) => new Promise<void>((done) => clock.setTimer(ms, done));
+    const weigh = task("weigh", () => lasts(2000));
+    const pack = workflow("pack", async (ctx, fails: boolean) => {
+      await ctx.step("box", () => lasts(1000));
+      await ctx.task(weigh);
+      await ctx.step("seal", () => {
+        if (fails) throw new HoldfastError("invalid_option", "no tape", { kind: "ValidationError" });
+      });
+    });
+    const worker = client.worker({ workflows: [pack], tasks: [weigh], name: "w", lease: "30s" });
+    await worker.start();
+    await fleet.result(await client.start(pack, false));
+    await expect(fleet.result(await client.start(pack, true))).rejects.toThrow("no tape");
+    await clock.advance("10s");
+    const pace = async () => (await client.workers.get(worker.workerId))?.load?.pace;
+    expect(await pace()).toMatchObject({ attempts: 6, failed: 1, attemptMsMean: 1000, attemptMsMax: 2000 });
+    await clock.advance("90s");
+    expect(await pace()).toMatchObject({ attempts: 0, failed: 0, attemptMsMean: 0, attemptMsMax: 0 });
   });
 });
 

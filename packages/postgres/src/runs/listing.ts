@@ -261,21 +261,28 @@ class FilterQuery {
 
   /** The newest open ones of each lane that nobody holds, and of each worker that may hold some, merged. */
   #byOpenStatus(statuses: readonly RunStatus[], limit: string | null): string {
-    this.#shape.push("o");
+    this.#shape.push(statuses.includes("pending") ? "on" : "o");
+    const at = this.#schema;
     const namespace = this.value(this.#filter.namespace);
-    const wanted = `r.status = any (${this.value([...statuses])}::text[]::${this.#schema}.run_status[])`;
-    const conditions = [wanted, ...this.#stateConditions(), ...this.#times("r")];
-    const lanes = this.#laneConditions();
-    const order = limit === null ? "" : `order by r.created_at desc, r.run_id desc limit ${limit}`;
-    const newest = (of: string, which: readonly string[]) =>
-      `cross join lateral (select r.run_id, r.created_at from ${this.#schema}.runs r ${of}
-         where ${all([...which, ...conditions])} ${order}) x`;
-    const laneOfRun = lanes.length === 0 ? "" : `join ${this.#schema}.lanes l on l.lane_id = r.lane_id`;
-    const free = newest("", ["r.lane_id = l.lane_id", "r.held_by is null and r.ended_at is null"]);
+    const wanted = `r.status = any (${this.value([...statuses])}::text[]::${at}.run_status[])`;
+    const [times, state, lanes] = [this.#times("r"), this.#stateConditions(), this.#laneConditions()];
+    const newest = (of: string, which: readonly string[], by = "created_at") => {
+      const order = limit === null ? "" : `order by r.${by} desc, r.run_id desc limit ${limit}`;
+      const found = `select r.run_id, r.created_at from ${at}.runs r ${of} where ${all([...which, ...state])} ${order}`;
+      return `cross join lateral (${found}) x`;
+    };
+    const laneOfRun = lanes.length === 0 ? "" : `join ${at}.lanes l on l.lane_id = r.lane_id`;
+    const inLanes = `where ${all([`l.namespace = ${namespace}`, ...lanes])}`;
+    const open = ["r.lane_id = l.lane_id", NOT_NEW, wanted, ...times];
+    // Those that wait since they were created are read from the index of due runs, but not past all timers of the future.
+    const last = `select s.created_at from ${at}.run_starts s where s.lane_id = l.lane_id order by s.created_at desc limit 1`;
+    const due = times.map((condition) => condition.replaceAll("created_at", "available_at"));
+    const fresh = newest("", ["r.lane_id = l.lane_id", IS_NEW, `r.available_at <= (${last})`, ...due], "available_at");
     // A worker holds runs of its own namespace only.
-    return `select x.* from ${this.#schema}.lanes l ${free} where ${all([`l.namespace = ${namespace}`, ...lanes])}
+    return `select x.* from ${at}.lanes l ${newest("", open)} ${inLanes}
+      ${statuses.includes("pending") ? `union all select x.* from ${at}.lanes l ${fresh} ${inLanes}` : ""}
       union all
-      select x.* from ${this.#schema}.workers w ${newest(laneOfRun, ["r.held_by = w.worker_id", ...lanes])}
+      select x.* from ${at}.workers w ${newest(laneOfRun, ["r.held_by = w.worker_id", ...lanes, wanted, ...times])}
        where not w.emptied and w.namespace = ${namespace}`;
   }
 
@@ -326,7 +333,7 @@ class FilterQuery {
       conditions.push(condition);
     };
     const waits = (condition: string): string =>
-      `exists (select 1 from unnest(r.waiting_for) as w(op) where ${condition})`;
+      `exists (select 1 from unnest(r.waiting_for::text[]) as w(op) where ${condition})`;
     if (waitingFor?.endsWith(":")) add("P", waits(`starts_with(w.op, ${this.value(waitingFor)})`));
     else if (waitingFor !== undefined) {
       const name = `${this.value(waitingFor)}::text`;
@@ -376,6 +383,11 @@ class FilterQuery {
   }
 }
 
+/** The condition of the index of open runs. */
+const NOT_NEW = `r.held_by is null and r.ended_at is null
+  and (r.started_at is not null or r.available_at is null or r.available_at <> r.created_at)`;
+/** What is missing there; they are pending. The planner, which knows nothing of "coalesce", expects many, and walks the index in its order. */
+const IS_NEW = "not r.suspect and coalesce(r.available_at = r.created_at and r.started_at is null, false)";
 /** Repeats the index's condition, so that the planner may use the index for a status that is a parameter. */
 const ODD_INDEX = `r.status in (${ODD.map((status) => `'${status}'`).join(", ")})`;
 

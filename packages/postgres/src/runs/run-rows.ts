@@ -11,6 +11,7 @@ import type {
   Run,
   RunRow,
   RunStatus,
+  StartDefaults,
   VersionRow,
   WorkerAbout,
   WorkerLoad,
@@ -161,5 +162,6 @@ export function versionOf(row: Row): VersionRow {
     share: row.share as number,
     deprecated: row.deprecated as boolean,
     registeredAt: row.registered_at as number,
+    starts: row.starts === null ? null : (JSON.parse(row.starts as string) as StartDefaults),
   };
 }

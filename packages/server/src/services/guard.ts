@@ -46,6 +46,8 @@ const MAY_NAME_ALL: ReadonlySet<string> = new Set(["CreateToken", "ListTokens", 
 
 /** Whoever opens a stream must say so long what it is for. */
 const HELLO_MS_MAX = 10_000;
+/** A read that waits 20 s for an end is answered before; one that takes longer waits for a store that is away. */
+const READ_MS_MAX = 25_000;
 
 export class Guard {
   readonly #params: GuardParams;
@@ -86,9 +88,13 @@ export class Guard {
   ): Promise<unknown> {
     return this.#answering(method, message, context, async (principal, namespace) => {
       if (principal === undefined) return handler(message, this.#callWithoutClient(context));
-      return this.#params.clients.use(namespace, ({ raw, plain }) =>
+      const work = this.#params.clients.use(namespace, ({ raw, plain }) =>
         handler(message, this.#call(context, principal, namespace, raw, plain)),
       );
+      if (this.permissionOf(method).limit !== "reads") return work;
+      const answer = await withinMs(this.#params.clock, READ_MS_MAX, work);
+      if (answer === undefined) throw new HoldfastError("store_unavailable", "The store has not answered in time.");
+      return answer;
     });
   }
 

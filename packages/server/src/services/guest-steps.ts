@@ -80,7 +80,8 @@ export function stepHandlers(params: GuestStepsParams): StepHandlers {
 
     async completeWorkflow(message, call) {
       const output = await receivedPayload(params, call, message.output, "output");
-      return { status: await ended(params, message, call, { type: "completed", output }) };
+      const { dropOpenSteps: dropsOpenSteps } = message;
+      return { status: await ended(params, message, call, { type: "completed", output, dropsOpenSteps }) };
     },
 
     async failWorkflow(message, call) {

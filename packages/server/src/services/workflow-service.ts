@@ -1,5 +1,12 @@
 /** Runs: started and looked at. What changes or asks them is in workflow-actions.ts. */
-import { type StartWorkflowRequest, toWorkflow, type WorkflowService } from "@holdfast/protocol";
+import {
+  StartWorkflowRequest_IfClosed as IfClosed,
+  StartWorkflowRequest_IfRunning as IfRunning,
+  type StartWorkflowRequest,
+  toWorkflow,
+  type WorkflowService,
+} from "@holdfast/protocol";
+import type { StartOptions } from "holdfast";
 import { isHoldfastError } from "holdfast/adapter";
 import type { Handlers } from "./call.ts";
 import { patience, pollMs } from "./long-poll.ts";
@@ -12,6 +19,19 @@ import { eventHandlers } from "./workflow-events.ts";
 
 /** What waiting for a run ends with, if not with its result. */
 const ENDS = ["run_failed", "run_canceled", "run_terminated", "run_timed_out", "run_parked", "result_timeout"];
+
+const IF_RUNNING: ReadonlyMap<IfRunning, NonNullable<StartOptions["ifRunning"]>> = new Map([
+  [IfRunning.UNSPECIFIED, "return"],
+  [IfRunning.RETURN, "return"],
+  [IfRunning.FAIL, "fail"],
+  [IfRunning.REPLACE, "replace"],
+]);
+const IF_CLOSED: ReadonlyMap<IfClosed, NonNullable<StartOptions["ifClosed"]>> = new Map([
+  [IfClosed.UNSPECIFIED, "start"],
+  [IfClosed.RETURN, "return"],
+  [IfClosed.START, "start"],
+  [IfClosed.FAIL, "fail"],
+]);
 const TIMEOUT_MS_MAX = 10 * 365 * 24 * 60 * 60 * 1000;
 
 export function workflowService(params: WorkflowServiceParams): Handlers<typeof WorkflowService> {
@@ -69,13 +89,13 @@ function onlyItsEnd(error: unknown): void {
 }
 
 function startOptions(message: StartWorkflowRequest) {
-  const { externalId, taskQueue, version, priority, timeoutMs, startAt, attributes, key, retryPolicy } = message;
+  const { taskQueue, version, priority, timeoutMs, startAt, attributes, key, retryPolicy } = message;
   if (retryPolicy !== undefined)
     throw refused("retry_policy", "belongs to the definition of the workflow: set it where the workflow is defined");
   const timeout = millisecondsOf(timeoutMs, "timeout_ms", TIMEOUT_MS_MAX);
   const at = dateOf(startAt, "start_at");
   return {
-    ...(externalId === "" ? {} : { id: externalId, ifClosed: "start" as const }),
+    ...idOptions(message),
     ...(taskQueue === "" ? {} : { queue: taskQueue }),
     ...(version === "" ? {} : { version }),
     ...(priority === 0 ? {} : { priority }),
@@ -84,4 +104,21 @@ function startOptions(message: StartWorkflowRequest) {
     ...(Object.keys(attributes).length === 0 ? {} : { attributes: attributesOf(attributes) }),
     ...(key === "" ? {} : { key }),
   };
+}
+
+/** What a start does about earlier runs of its id. */
+function idOptions({
+  externalId,
+  ifRunning,
+  ifClosed,
+}: StartWorkflowRequest): Pick<StartOptions, "id" | "ifRunning" | "ifClosed"> {
+  const running = IF_RUNNING.get(ifRunning);
+  if (running === undefined) throw refused("if_running", "is not one of its values");
+  const closed = IF_CLOSED.get(ifClosed);
+  if (closed === undefined) throw refused("if_closed", "is not one of its values");
+  if (externalId !== "") return { id: externalId, ifRunning: running, ifClosed: closed };
+  // Every start without an id is a new run: whoever expects anything else must learn that.
+  if (ifRunning !== IfRunning.UNSPECIFIED) throw refused("if_running", "needs an external_id");
+  if (ifClosed !== IfClosed.UNSPECIFIED) throw refused("if_closed", "needs an external_id");
+  return {};
 }

@@ -8,7 +8,6 @@ import {
   HoldfastError,
   type NewRun,
   type Payload,
-  type RunCommit,
   type StoreCalls,
   type StoreMethod,
   VALUE_EVENTS,
@@ -51,12 +50,25 @@ const READ = { limit: "reads" } as const;
 /** What `ctx.resultOf` was told may be a value of another namespace, which requires nothing. */
 const CHECKED_EVENTS: ReadonlySet<string> = new Set(VALUE_EVENTS.filter((type) => type !== "message_sent"));
 
-function committedValues({ namespace, events, transition }: RunCommit): Brought[] {
-  const values = [
-    ...events.map(({ type, payload }) => (CHECKED_EVENTS.has(type) ? payload : undefined)),
-    transition.type === "end" ? transition.output : undefined,
-  ].map((payload) => ({ namespace, payload }));
-  return transition.type === "continue" ? [...values, inputOf({ run: transition.next })] : values;
+/** Of each namespace the first value that is not encrypted: hundreds of commits are mostly of one. */
+function committedValues({ commits }: Parameters<StoreCalls["runs.commit"]>[0]): Brought[] {
+  const brought: Brought[] = [];
+  let last: string | undefined;
+  const bring = (namespace: string, payload: Payload | null | undefined): void => {
+    if (namespace === last || !isPlain(payload)) return;
+    brought.push({ namespace, payload });
+    last = namespace;
+  };
+  for (const { namespace, events, transition } of commits) {
+    for (const { type, payload } of events) if (CHECKED_EVENTS.has(type)) bring(namespace, payload);
+    if (transition.type === "end") bring(namespace, transition.output);
+    if (transition.type === "continue") bring(transition.next.namespace, transition.next.input);
+  }
+  return brought;
+}
+
+function isPlain(payload: Payload | null | undefined): boolean {
+  return payload ? payload.length > 0 && payload[0] !== ENCRYPTED : false;
 }
 
 function forkedValues({ run, ...rest }: Parameters<StoreCalls["runs.fork"]>[0]): Brought[] {
@@ -86,7 +98,7 @@ const RULES: { readonly [M in StoreMethod]?: Rule<M> } = {
     values: ({ start }) => [inputOf(start)],
   },
   "runs.fork": { limit: "starts", enabled: ({ run }) => own(run), names: true, values: forkedValues },
-  "runs.commit": { values: ({ commits }) => commits.flatMap(committedValues), refusedAs: "store_refused" },
+  "runs.commit": { values: committedValues, refusedAs: "store_refused" },
   "tasks.finish": {
     values: ({ finishes }) =>
       finishes.map(({ namespace, result }) => ({
@@ -182,7 +194,7 @@ export class Admission {
     brought: readonly Brought[],
     refusedAs: "invalid_argument" | "store_refused" = "invalid_argument",
   ): Promise<void> {
-    const plain = brought.filter(({ payload }) => payload && payload.length > 0 && payload[0] !== ENCRYPTED);
+    const plain = brought.filter(({ payload }) => isPlain(payload));
     for (const namespace of new Set(plain.map((one) => one.namespace))) {
       if (!(await this.#namespaces.read(namespace))?.settings.requiresEncryption) continue;
       const message = `A value is not encrypted, as namespace "${namespace}" requires. Give the client the codec encrypted(keys).`;

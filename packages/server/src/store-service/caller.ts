@@ -27,13 +27,24 @@ export function checkCall(caller: Caller, method: StoreMethod, params: unknown):
   if (!row || method === "transact") throw new HoldfastError("store_refused", `The server has no call ${method}.`);
   const { role } = row;
   if (role === "server") {
-    if (!caller.duties) throw denied(method, "server", EVERY_NAMESPACE);
+    if (!caller.duties)
+      throw new HoldfastError("permission_denied", "This call is for servers alone.", { data: { role } });
     return;
   }
   for (const namespace of new Set(namespacesOf(method, params))) {
-    if (namespace === EVERY_NAMESPACE ? !caller.duties : !caller.allows(role, ownerOf(namespace)))
-      throw denied(method, role, namespace);
+    if (namespace === EVERY_NAMESPACE ? !caller.duties : !hasRole(caller, role, namespace))
+      throw denied(role, namespace);
   }
+}
+
+/** Whether the caller has this role in the namespace, which may be one of batches. */
+export function hasRole(caller: Caller, role: StoreRole, namespace: string): boolean {
+  return caller.allows(neededRole(role, namespace), ownerOf(namespace));
+}
+
+/** Whoever may write in a namespace may carry out its batches: the client does that with a worker of its own, where they run. */
+function neededRole(role: StoreRole, namespace: string): StoreRole {
+  return role === "worker" && isBatchNamespace(namespace) ? "writer" : role;
 }
 
 /** The batches of a namespace belong to whoever it belongs to. */
@@ -59,9 +70,11 @@ export function malformed(method: string, cause?: unknown): HoldfastError {
   });
 }
 
-function denied(method: StoreMethod, role: string, namespace: string): HoldfastError {
-  const where = namespace === EVERY_NAMESPACE ? "all namespaces" : `namespace "${namespace}"`;
-  return new HoldfastError("permission_denied", `${method} needs the role ${role} in ${where}.`, {
-    data: { call: method, role, namespace },
+/** In the words of whoever has called: neither the call of the store nor the namespace of batches is known to them. */
+function denied(role: StoreRole, namespace: string): HoldfastError {
+  const [needed, owner] = [neededRole(role, namespace), ownerOf(namespace)];
+  const where = owner === EVERY_NAMESPACE ? "all namespaces" : `namespace "${owner}"`;
+  return new HoldfastError("permission_denied", `This call needs the role ${needed} in ${where}.`, {
+    data: { role: needed, namespace: owner },
   });
 }

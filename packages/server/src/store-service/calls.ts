@@ -1,5 +1,12 @@
 /** Makes the calls of all sessions on one store: checked, merged where that helps, and never after nobody waits any more. */
-import { isStoreMethod, largestPayload, packBody, payloadTooLarge, unpackBody } from "@holdfast/protocol/store";
+import {
+  commitsOf,
+  isStoreMethod,
+  largestPayload,
+  packBody,
+  payloadTooLarge,
+  unpackBody,
+} from "@holdfast/protocol/store";
 import {
   type Clock,
   type CommitRunsParams,
@@ -10,10 +17,12 @@ import {
   type Logger,
   type Store,
   type StoreMethod,
+  type Task,
 } from "holdfast/adapter";
 import { isAdmitted } from "./admission.ts";
-import { type Caller, checkCall, malformed, ownerOf } from "./caller.ts";
+import { type Caller, checkCall, hasRole, malformed, ownerOf } from "./caller.ts";
 import { CommitMerger, tooLate } from "./commit-merger.ts";
+import { requireRegistration } from "./registration.ts";
 
 export interface CallsParams {
   readonly store: Store;
@@ -45,9 +54,10 @@ export class Calls {
   /** The body of the answer. Rejects with what the caller is told. */
   async make({ method, body, endsAt, caller, onParams }: IncomingCall): Promise<Uint8Array> {
     if (!isStoreMethod(method)) throw new HoldfastError("store_refused", `The server has no call "${shown(method)}".`);
-    const params = unpackBody(body);
+    const params = method === "runs.commit" ? commitsOf(unpackBody(body)) : unpackBody(body);
     if (body.length > this.#params.payloadBytesMax) this.#checkPayloads(params);
     checkCall(caller, method, params);
+    if (method === "workers.register") requireRegistration(method, params);
     if (caller.admit && isAdmitted(method)) await caller.admit({ method, params, bytes: body.length });
     if (endsAt <= this.#params.clock.monotonic()) throw tooLate(method);
     onParams?.(method, params);
@@ -69,6 +79,8 @@ export class Calls {
     if (method === "workers.register" || method === "workers.heartbeat")
       return callStore(store, method, { ...(params as object), coordinates: false });
     const answer = await callStore(store, method, params);
+    if (method === "tasks.read" || method === "tasks.list")
+      return withoutSecrets(answer as readonly (Task | null)[], caller);
     return method === "schedules.due" ? ofCaller(answer as DueSchedulesResult, caller) : answer;
   }
 
@@ -83,6 +95,11 @@ export class Calls {
 function ofCaller(due: DueSchedulesResult, caller: Caller): DueSchedulesResult {
   const schedules = due.schedules.filter(({ namespace }) => caller.allows("reader", ownerOf(namespace)));
   return { ...due, schedules, awaited: [] };
+}
+
+/** A token reports on a task, for which one must be a writer. */
+function withoutSecrets(tasks: readonly (Task | null)[], caller: Caller): readonly (Task | null)[] {
+  return tasks.map((task) => (task && !hasRole(caller, "writer", task.namespace) ? { ...task, secret: "" } : task));
 }
 
 function shown(text: string): string {

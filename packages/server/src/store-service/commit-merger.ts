@@ -59,6 +59,7 @@ export class CommitMerger {
 
   #gather(): readonly Part[] {
     const now = this.#clock.monotonic();
+    if (this.#waiting.length === 1 && (this.#waiting[0] as Part).endsAt > now) return this.#waiting.splice(0);
     const runs = new Set<string>();
     const parts: Part[] = [];
     const left: Part[] = [];

@@ -1,7 +1,7 @@
 /** What a session wants hints of. */
 import { EVERY_NAMESPACE, type StoreInterest } from "@holdfast/protocol/store";
 import type { Hint } from "holdfast/adapter";
-import { type Caller, ownerOf } from "./caller.ts";
+import { type Caller, hasRole, ownerOf } from "./caller.ts";
 
 /** Runs, workers and questions of one session, at most. */
 const NAMES_MAX = 100_000;
@@ -27,7 +27,7 @@ export class SessionInterest {
     for (const runId of notRuns) this.#runs.delete(runId);
     for (const workerId of notWorkers) this.#workers.delete(workerId);
     for (const { workerId, namespace, queues } of workers) {
-      if (this.#workers.size >= NAMES_MAX || !this.#caller.allows("worker", ownerOf(namespace))) continue;
+      if (this.#workers.size >= NAMES_MAX || !hasRole(this.#caller, "worker", namespace)) continue;
       this.#workers.set(workerId, { namespace, queues: new Set(queues) });
     }
     const added = runs.filter((runId) => !this.#runs.has(runId));

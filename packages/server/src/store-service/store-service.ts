@@ -4,6 +4,7 @@ import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import {
   CallRequestSchema,
   CallResponseSchema,
+  COMMIT_ROWS,
   type Link,
   PollRequestSchema,
   PollResponseSchema,
@@ -56,7 +57,7 @@ export interface MountedSession {
 const DRAIN_LOOK_MS = 20;
 
 /** What this server has, besides calls. */
-const FEATURES = ["parts", "interest", "go_away", "poll"];
+const FEATURES = ["parts", "interest", "go_away", "poll", COMMIT_ROWS];
 
 export class StoreService {
   readonly #params: StoreServiceParams;

@@ -57,6 +57,49 @@ describe("hints", () => {
     expect(heard.sort()).toEqual(["asked", "due", "task_due"]);
   });
 
+  test("come for twenty thousand runs that somebody waits for at once, also after the stream was cut", async () => {
+    const { behind, opened, store, wire } = await open({ tenant: true });
+    const runIds = Array.from({ length: 20_000 }, newId);
+    const last = runIds.at(-1) as string;
+    const heard = new Set<string>();
+    opened.notifier.subscribe((hint) => "runId" in hint && heard.add(hint.runId));
+    opened.notifier.watch?.(runIds);
+    await store.readClock();
+    behind.notifier.publish([{ type: "ended", namespace: "default", runId: last }]);
+    await until(() => heard.has(last));
+    expect(wire.opened).toBe(1);
+    wire.cut();
+    await until(() => wire.opened === 2);
+    await store.readClock();
+    // Whoever waits was told to look.
+    heard.clear();
+    behind.notifier.publish([{ type: "ended", namespace: "default", runId: last }]);
+    await until(() => heard.has(last));
+    expect(wire.opened).toBe(2);
+    expect([...heard]).toEqual([last]);
+  });
+
+  test("of what somebody begins to wait for while the stream is opened again are not lost", async () => {
+    const { behind, opened, store, wire } = await open({ tenant: true });
+    const heard: string[] = [];
+    opened.notifier.subscribe((hint) => "runId" in hint && heard.push(hint.runId));
+    await store.readClock();
+    wire.faults = {
+      // The server is about to greet the new session.
+      response: ({ control }) => {
+        if (control.case === "welcome") opened.notifier.watch?.(["r1"]);
+        return "arrives";
+      },
+    };
+    wire.cut();
+    await until(() => wire.opened === 2);
+    await store.readClock();
+    heard.length = 0;
+    behind.notifier.publish([{ type: "ended", namespace: "default", runId: "r1" }]);
+    await until(() => heard.length > 0);
+    expect(heard).toEqual(["r1"]);
+  });
+
   test("after a gap, everybody who waits looks", async () => {
     const { wire, opened, store } = await open({ tenant: true });
     await register(store, { queues: ["mine"] });

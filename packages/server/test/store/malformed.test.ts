@@ -7,6 +7,7 @@ import { describe, expect, test } from "vitest";
 import { StoreService } from "../../src/store-service/store-service.ts";
 import { VERSION } from "../../src/store-service/version.ts";
 import { memoryStore } from "./served-store.ts";
+import { WORKER } from "./session-lab.ts";
 
 const METHODS = [...STORE_CALL_TABLE.keys()];
 const HELLO = requestBytes({ control: { case: "hello", value: { version: VERSION } } });
@@ -53,6 +54,48 @@ describe("bytes that no client of ours would send", () => {
     await turn();
     await turn();
     expect([good.over(), Buffer.concat(good.sent).length > 100]).toEqual([false, true]);
+    service.close();
+  });
+
+  test("register no worker that could not be shown", async () => {
+    const opened = memoryStore();
+    const service = new StoreService({ ...opened, ...systemPorts, log: silentLogger });
+    const raw = rawSession(service);
+    raw.send(HELLO);
+    const worker = {
+      namespace: "default",
+      workerId: WORKER,
+      name: "w",
+      queues: ["a"],
+      workflows: [],
+      labels: {},
+      leaseMs: 5_000,
+    };
+    const wrong = [
+      { queues: undefined },
+      { workflows: ["order@1", 7] },
+      { tasks: "all" },
+      { labels: null },
+      { labels: { region: 7 } },
+      { about: null },
+      { about: { options: "none" } },
+      { name: undefined },
+      { leaseMs: "5" },
+    ];
+    for (const [i, fields] of wrong.entries())
+      raw.send(
+        requestBytes({
+          call: i + 1,
+          method: "workers.register",
+          deadlineMs: 1_000,
+          body: packBody({ ...worker, ...fields }),
+        }),
+      );
+    await turn();
+    expect(await opened.store.workers.list({ namespace: "default" })).toEqual([]);
+    raw.send(requestBytes({ call: 99, method: "workers.register", deadlineMs: 1_000, body: packBody(worker) }));
+    await turn();
+    expect(await opened.store.workers.list({ namespace: "default" })).toMatchObject([{ workerId: WORKER }]);
     service.close();
   });
 

@@ -12,7 +12,7 @@ describe("a reply that is lost", () => {
     wire.down = true;
     wire.cut();
     await until(() => wire.service.sessions === 0);
-    await expect(start(store)).rejects.toMatchObject({ code: "store_unavailable" });
+    await expect(start(store)).rejects.toMatchObject({ code: "store_unavailable", data: { unreachable: true } });
   });
 
   test("of a write that was sent is store_outcome_unknown, whether or not it arrived", async () => {
@@ -20,7 +20,8 @@ describe("a reply that is lost", () => {
       const { wire, store, behind } = await open();
       const runId = newId();
       wire.faults = { [side]: cutOnce<{ readonly call: number }>(({ call }) => call > 0) };
-      await expect(start(store, runId)).rejects.toMatchObject({ code: "store_outcome_unknown" });
+      const lost = { code: "store_outcome_unknown", data: { call: "runs.start", unreachable: true } };
+      await expect(start(store, runId)).rejects.toMatchObject(lost);
       const ref = { namespace: "default", runId };
       const [row] = await behind.store.runs.read({ runs: [ref] });
       expect(row === null).toBe(side === "request");
@@ -66,7 +67,7 @@ describe("a call that is late", () => {
     await clock.advance("31s");
     gate.open();
     for (const answer of await clock.until(Promise.all(parts)))
-      expect(answer).toMatchObject({ code: "store_outcome_unknown" });
+      expect(answer).toMatchObject({ code: "store_outcome_unknown", data: { call: "runs.commit" } });
     await clock.settle();
     expect(commits).toBe(2);
   });

@@ -52,6 +52,8 @@ export class Catalog {
   readonly #nameKeys = new Map<string, number>();
   readonly #lanes = new Map<number, Lane>();
   readonly #laneIds = new Map<string, number>();
+  /** Of the last run that was started: mostly also that of the next one. */
+  #lastLane: Omit<Lane, "limitedId"> | undefined;
   readonly #taskLanes = new Map<number, TaskLane>();
   readonly #taskLaneIds = new Map<string, number>();
   readonly #workerIds = new Map<number, string>();
@@ -64,6 +66,7 @@ export class Catalog {
     this.#nameKeys.clear();
     this.#lanes.clear();
     this.#laneIds.clear();
+    this.#lastLane = undefined;
     this.#taskLanes.clear();
     this.#taskLaneIds.clear();
     this.#workerIds.clear();
@@ -96,6 +99,15 @@ export class Catalog {
   }
 
   laneId(run: Pick<NewRun, "namespace" | "queue" | "workflow" | "priority">, version: string): number {
+    const last = this.#lastLane;
+    if (last && isLane(last, run, version)) return last.laneId;
+    const laneId = this.#laneIdOf(run, version);
+    const { namespace, queue, workflow, priority } = run;
+    this.#lastLane = { namespace, queue, workflow, version, priority, laneId };
+    return laneId;
+  }
+
+  #laneIdOf(run: Pick<NewRun, "namespace" | "queue" | "workflow" | "priority">, version: string): number {
     const { namespace, queue, workflow, priority } = run;
     const text = `${namespace}\n${queue}\n${workflow}\n${version}\n${priority}`;
     const known = this.#laneIds.get(text);
@@ -155,4 +167,18 @@ export class Catalog {
   lanesOf(namespace: string): Lane[] {
     return this.#sql.all<Lane>(`${LANE} where namespace = ? order by priority desc`, namespace);
   }
+}
+
+function isLane(
+  lane: Omit<Lane, "limitedId">,
+  { namespace, queue, workflow, priority }: Pick<NewRun, "namespace" | "queue" | "workflow" | "priority">,
+  version: string,
+): boolean {
+  return (
+    lane.workflow === workflow &&
+    lane.version === version &&
+    lane.queue === queue &&
+    lane.priority === priority &&
+    lane.namespace === namespace
+  );
 }

@@ -5,6 +5,7 @@ import { newUuidBytes } from "../database/uuid.ts";
 import { addressee } from "../inbox.ts";
 import { isAllowed } from "../namespaces.ts";
 import { readEnd } from "../runs/run-rows.ts";
+import { noteTied } from "../runs/run-state.ts";
 import { noteWatched } from "./debt-state.ts";
 
 const INSERT = `
@@ -22,5 +23,6 @@ function watchRun(call: Call, { run, by }: WatchRunsParams["watches"][number]): 
   if (isClosedCode(row.status)) return { outcome: "ended", end: readEnd(call, row.runKey).end };
   call.sql.run(INSERT, row.chainKey, newUuidBytes(by.runId), by.namespace, by.op);
   noteWatched(call, row);
+  noteTied(call, row);
   return { outcome: "watching", end: null };
 }

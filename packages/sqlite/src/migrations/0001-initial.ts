@@ -332,6 +332,7 @@ create table holdfast_versions (
   share         real not null,
   deprecated    integer not null,
   registered_at integer not null,
+  starts        text, -- what its runs have, as JSON
   unique (namespace, workflow, version)
 ) strict;
 

@@ -43,8 +43,11 @@ interface Head extends PlacedKey {
 }
 
 export interface Admitted {
-  readonly admitted: readonly PlacedKey[];
+  /** `runKey`: of the run, or of the run of the task. */
+  readonly admitted: readonly (PlacedKey & { readonly runKey: number })[];
   readonly nextAt: number | null;
+  /** Something is left to be sorted in, at once. */
+  readonly sortsOn: boolean;
 }
 
 /** Gives up to so many places to what this claim can serve. `left`: something is still to be sorted in. */
@@ -69,7 +72,7 @@ export function admitFrom(
   }
   const next = nextAfter(call, limited, running, nextAt);
   const again = left ? sortAgainAt(limits, queue, now) : null;
-  return { admitted: taken.map(({ entry }) => entry), nextAt: earlier(next, again) };
+  return { admitted: taken.map(({ entry }) => entry), nextAt: earlier(next, again), sortsOn: again === now };
 }
 
 /** Tokens make a key ready by themselves; the places of the queue do not. */

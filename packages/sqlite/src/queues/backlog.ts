@@ -3,7 +3,8 @@ import type { Call } from "../database/call.ts";
 import { newestKey } from "../runs/run-state.ts";
 import { limitedIn } from "./place-state.ts";
 
-const LIMITED = "exists (select 1 from holdfast_limited where namespace = ? and queue = ? and kind = 'runs')";
+/** Parameters: namespace and queue. */
+export const LIMITED = "exists (select 1 from holdfast_limited where namespace = ? and queue = ? and kind = 'runs')";
 const IS_LIMITED = `select ${LIMITED}`;
 const NEWEST_KEY_AND_LIMITED = `
   select max(run_key), ${LIMITED} from holdfast_run_starts where namespace_key = ? and id = ?`;
@@ -19,6 +20,8 @@ export class Backlogs {
   /** False: none has. */
   readonly #some: boolean;
   readonly #limited = new Map<string, boolean>();
+  /** What is known of the queue that was looked up last: mostly all are in one. */
+  #last: { readonly namespace: string; readonly queue: string; readonly limited: boolean } | undefined;
 
   /** `some`: whether any queue has limits, if that is known. */
   constructor(some = true) {
@@ -26,32 +29,40 @@ export class Backlogs {
   }
 
   /** The newest run of that id. */
-  newestKey(call: Call, { namespace, queue, id }: NewRun): number | null {
-    const isKnown = !this.#some || this.#limited.has(nameOf({ namespace, queue }));
+  newestKey(call: Call, { namespace, queue, id }: Pick<NewRun, "namespace" | "queue" | "id">): number | null {
+    const isKnown = !this.#some || this.#known(namespace, queue) !== undefined;
     const namespaceKey = isKnown ? undefined : call.catalog.findNameKey(namespace);
     if (namespaceKey === undefined) return newestKey(call, namespace, id);
     const row = call.sql.columns(NEWEST_KEY_AND_LIMITED, namespace, queue, namespaceKey, id);
     const [runKey, limited] = row as readonly [number | null, number];
-    this.#limited.set(nameOf({ namespace, queue }), limited === 1);
+    this.note({ namespace, queue }, limited === 1);
     return runKey;
   }
 
   /** Whether the queue of the run has limits. */
   isLimited({ sql }: Call, { namespace, queue }: NewRun): boolean {
     if (!this.#some) return false;
-    const name = nameOf({ namespace, queue });
-    const known = this.#limited.get(name) ?? sql.columns(IS_LIMITED, namespace, queue)?.[0] === 1;
-    this.#limited.set(name, known);
-    return known;
+    const known = this.#known(namespace, queue);
+    if (known !== undefined) return known;
+    const limited = sql.columns(IS_LIMITED, namespace, queue)?.[0] === 1;
+    this.note({ namespace, queue }, limited);
+    return limited;
   }
 
   isFull(call: Call, run: NewRun): boolean {
     return this.isLimited(call, run) && isFull(call, run);
   }
-}
 
-function nameOf({ namespace, queue }: Pick<NewRun, "namespace" | "queue">): string {
-  return `${namespace}\n${queue}`;
+  #known(namespace: string, queue: string): boolean | undefined {
+    const last = this.#last;
+    if (last?.queue === queue && last.namespace === namespace) return last.limited;
+    return this.#limited.get(`${namespace}\n${queue}`);
+  }
+
+  note({ namespace, queue }: Pick<NewRun, "namespace" | "queue">, limited: boolean): void {
+    this.#last = { namespace, queue, limited };
+    this.#limited.set(`${namespace}\n${queue}`, limited);
+  }
 }
 
 /** Whether as many runs wait in the queue as its backlog allows. Counts no further than that. */

@@ -37,13 +37,14 @@ const GIVE = "insert into holdfast_places (run_id, seq, limited_id, key, since) 
 const GIVE_BACK = "delete from holdfast_places where run_id = ? and seq = ? returning limited_id, key";
 const HAND_ON = "update holdfast_places set run_id = ? where run_id = ? and seq = 0";
 const ONE_LESS = "update holdfast_limited set running = running - 1 where limited_id = ?";
-const KEY_LESS = "update holdfast_limited_keys set running = running - 1 where limited_id = ? and key = ?";
+/** The queues that a call has announced. */
+const announced = new WeakMap<Call, Set<number>>();
 const SOME_WAIT = "select 1 from holdfast_lines where limited_id = ? limit 1";
-/** It takes its turn from now on: not before those that are ready already. */
+/** It takes its turn from now on: not before those that are ready already. With so many places less. */
 const MAKE_READY = `
   insert into holdfast_limited_keys (limited_id, key, running, virtual_time, ready)
     select limited_id, ?, 0, virtual_time, 1 from holdfast_limited where limited_id = ?
-  on conflict (limited_id, key) do update set ready = 1, wake_at = null,
+  on conflict (limited_id, key) do update set running = running - ?, ready = 1, wake_at = null,
     virtual_time = iif(ready = 1, virtual_time, max(virtual_time, excluded.virtual_time))`;
 const LINED = "select 1 from holdfast_lines where run_id = ? and seq = ?";
 
@@ -71,7 +72,7 @@ export function isInLine({ sql }: Call, { runId, seq }: PlacedKey): boolean {
   return sql.columns(LINED, runId, seq) !== undefined;
 }
 
-/** It is due and has no place. One that is in line already keeps its turn. */
+/** It is due and has no place. One that is in line already keeps its turn. Its key must be made ready. */
 export function lineUp(
   { sql }: Call,
   limitedId: number,
@@ -82,9 +83,8 @@ export function lineUp(
     readonly at: number;
   },
 ): void {
-  const key = entry.key ?? NO_KEY;
-  sql.execute(LINE_UP, limitedId, key, entry.laneId, entry.at, entry.runKey, entry.runId, entry.seq);
-  makeReady(sql, limitedId, key);
+  const { key, laneId, at, runKey, runId, seq } = entry;
+  sql.execute(LINE_UP, limitedId, key ?? NO_KEY, laneId, at, runKey, runId, seq);
 }
 
 export function leaveLine({ sql }: Call, { runId, seq }: PlacedKey): void {
@@ -101,9 +101,11 @@ export function giveBackPlace(call: Call, { runId, seq }: PlacedKey): void {
   const [limitedId, key] = (sql.columns(GIVE_BACK, runId, seq) ?? []) as readonly [number?, string?];
   if (limitedId === undefined || key === undefined) return;
   sql.execute(ONE_LESS, limitedId);
-  sql.execute(KEY_LESS, limitedId, key);
-  makeReady(sql, limitedId, key);
-  if (sql.columns(SOME_WAIT, limitedId) === undefined) return;
+  sql.execute(MAKE_READY, key, limitedId, 1);
+  // A flush of many ends announces a queue once.
+  const known = announced.get(call) ?? new Set();
+  if (known.has(limitedId) || sql.columns(SOME_WAIT, limitedId) === undefined) return;
+  announced.set(call, known.add(limitedId));
   const { kind, ...queue } = limitedById(call, limitedId);
   announceInQueue(call, queue, now, kind === "runs" ? "due" : "task_due");
 }
@@ -114,5 +116,5 @@ export function handPlaceOn({ sql }: Call, from: Uint8Array, to: Uint8Array): vo
 }
 
 export function makeReady(sql: Call["sql"], limitedId: number, key: string): void {
-  sql.execute(MAKE_READY, key, limitedId);
+  sql.execute(MAKE_READY, key, limitedId, 0);
 }

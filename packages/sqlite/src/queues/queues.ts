@@ -49,6 +49,10 @@ const PLACE_TASKS = `
 const TIE_RUNS = `
   update holdfast_runs set ties = coalesce(ties, 0) | ${TIES.place}
   where run_id in (select run_id from holdfast_places where limited_id = ?)`;
+/** Whoever holds one of them must read it again: see known-holds.ts. */
+const NOTE_TIED = `
+  update holdfast_workers set taken = taken + 1
+  where worker_key in (select r.held_by from holdfast_places p join holdfast_runs r on r.run_id = p.run_id where p.limited_id = ?)`;
 const NOTE_TASKS = `
   update holdfast_tasks set place = 2
   where (run_id, seq) in (select run_id, seq from holdfast_places where limited_id = ?)`;
@@ -103,6 +107,7 @@ function setLimits(call: Call, { namespace, queue, limits }: SetQueueParams): vo
       if (kind === "runs") sql.run(PLACE_RUNS, now, call.catalog.nameKey(namespace), limitedId);
       else sql.run(PLACE_TASKS, now, limitedId);
       sql.run(kind === "runs" ? TIE_RUNS : NOTE_TASKS, limitedId);
+      if (kind === "runs") sql.run(NOTE_TIED, limitedId);
       sql.run(COUNT_PLACES, limitedId);
       sql.run(COUNT_KEYS, limitedId);
     }

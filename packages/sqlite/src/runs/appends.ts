@@ -10,13 +10,8 @@ import type { Call } from "../database/call.ts";
 import type { KnownHold } from "../database/known-holds.ts";
 import { appendEvents, lastSeq, readEvent } from "../histories.ts";
 import type { KnownWorkers } from "../workers.ts";
+import { believed, fenceOf } from "./fence.ts";
 import { isOf } from "./run-state.ts";
-
-const ROW = "select run_key, epoch, commit_no, held_by, delivered, lane_id from holdfast_runs where run_id = ?";
-
-type RowColumns = readonly [
-  ...[runKey: number, epoch: number, commit: number, heldBy: number | null, delivered: number, laneId: number],
-];
 
 const LOST: CommitOutcome = { outcome: "lost", held: false, delivered: 0 };
 
@@ -31,17 +26,15 @@ export class Appends {
     this.#workers = workers;
   }
 
-  add(commit: RunCommit, runId: Uint8Array): CommitOutcome {
-    const { namespace, workerId, epoch, events } = commit;
+  add(commit: RunCommit): CommitOutcome {
+    const { epoch, events } = commit;
     const sent = { epoch, commit: commit.commit, firstSeq: events[0]?.seq ?? 0, lastSeq: events.at(-1)?.seq ?? 0 };
-    const known = this.#call.holds.find(commit.runId);
-    const isKnown =
-      known?.workerId === workerId && known.namespace === namespace && known.taken === this.#taken(workerId);
-    if (isKnown && judgeAppend(known, true, sent) === "write") {
+    const known = believed(this.#call, commit, this.#workers);
+    if (known && judgeAppend(known, true, sent) === "write") {
       this.#write(known, commit);
       return { outcome: "written", held: true, delivered: known.delivered };
     }
-    const hold = this.#read(commit, runId);
+    const hold = this.#read(commit);
     const judged = hold ? judgeAppend(hold, true, sent) : "lost";
     if (!hold || judged === "lost") {
       this.#call.holds.forget(commit.runId);
@@ -58,19 +51,17 @@ export class Appends {
     this.#events.length = 0;
   }
 
-  #taken(workerId: string): number | undefined {
-    return this.#workers.find(workerId)?.taken;
-  }
-
-  #read({ namespace, runId: id, workerId }: RunCommit, runId: Uint8Array): KnownHold | undefined {
-    const columns = this.#call.sql.columns(ROW, runId);
-    if (!columns) return undefined;
-    const [runKey, epoch, commit, heldBy, delivered, laneId] = columns as RowColumns;
+  #read({ namespace, runId: id, workerId }: RunCommit): KnownHold | undefined {
+    const row = fenceOf(this.#call, id);
     const worker = this.#workers.find(workerId);
-    if (heldBy === null || heldBy !== worker?.workerKey) return undefined;
-    if (!isOf(this.#call, laneId, namespace)) return undefined;
+    if (!row || row.heldBy === null || row.heldBy !== worker?.workerKey) return undefined;
+    if (!isOf(this.#call, row.laneId, namespace)) return undefined;
+    const { runKey, epoch, commit, delivered, status, laneId, deadlineAt } = row;
+    const { taken } = worker;
     const eventCount = lastSeq(this.#call, runKey);
-    const hold = { runKey, namespace, workerId, taken: worker.taken, epoch, commit, delivered, eventCount };
+    const plain = row.ties === null && !row.marked;
+    const said = { runKey, namespace, workerId, taken, epoch, commit, delivered, eventCount };
+    const hold: KnownHold = { ...said, status, laneId, deadlineAt, plain };
     this.#call.holds.note(id, hold);
     return hold;
   }

@@ -13,11 +13,11 @@ import type { Lane } from "../database/catalog.ts";
 import { statusCode } from "../database/codes.ts";
 import { newUuidBytes, uuidText } from "../database/uuid.ts";
 import { unconsumed } from "../inbox.ts";
-import { liveWorkerKey } from "../workers.ts";
+import { liveWorker, liveWorkerKey } from "../workers.ts";
 import { holdRuns } from "./holds.ts";
 import { byLimits, takeLimited } from "./limited-claims.ts";
 import { appendNote } from "./parking.ts";
-import { readHeldRun } from "./run-rows.ts";
+import { type Holder, readHeldRun } from "./run-rows.ts";
 import { noteError } from "./run-state.ts";
 
 const DUE = `
@@ -39,18 +39,20 @@ const NOTHING: Found = { taken: [], moreDue: false, nextDueAt: null, suspectDue:
 
 export function claimRuns(call: Call, params: ClaimRunsParams): ClaimRunsResult {
   const { sql, now } = call;
-  const workerKey = liveWorkerKey(call, params);
-  if (workerKey === undefined) {
+  const worker = liveWorker(call, params.workerId);
+  if (worker?.namespace !== params.namespace) {
     return { live: false, runs: [], messages: [], now, moreDue: false, nextDueAt: null, suspectDue: false };
   }
-  const holder = { heldBy: call.catalog.workerId(workerKey), claimId: newUuidBytes(params.claimId) };
+  const { workerKey } = worker;
+  const claimId = newUuidBytes(params.claimId);
+  const holder = { heldBy: call.catalog.workerId(workerKey), claimId: uuidText(claimId), taken: worker.taken };
   if (params.again) {
-    const taken = sql.allColumns(TAKEN_UNDER, workerKey, holder.claimId).map(([runKey]) => runKey as number);
-    if (taken.length > 0) return answer(call, { ...NOTHING, taken }, holder);
+    const taken = sql.allColumns(TAKEN_UNDER, workerKey, claimId).map(([runKey]) => runKey as number);
+    if (taken.length > 0) return answer(call, { ...NOTHING, taken }, { ...holder, now: false });
   }
   const found = findDue(call, params, lanesOf(call, params));
   if (found.taken.length > 0) holdRuns(call, found.taken, workerKey, params.claimId, params.solo);
-  return answer(call, found, holder);
+  return answer(call, found, { ...holder, now: true });
 }
 
 /** If this code was the last to park a run, the list begins with its identity, and the run is not even read. */
@@ -171,12 +173,11 @@ function nextDue({ sql, now }: Call, lanes: readonly Lane[]): number | null {
   return next;
 }
 
-function answer(call: Call, found: Found, holder: { heldBy: string; claimId: Uint8Array }): ClaimRunsResult {
-  const holding = { heldBy: holder.heldBy, claimId: uuidText(holder.claimId) };
+function answer(call: Call, found: Found, holder: Holder): ClaimRunsResult {
   const runs: Run[] = [];
   const messages: Message[] = [];
   for (const runKey of found.taken) {
-    const run = readHeldRun(call, runKey, holding);
+    const run = readHeldRun(call, runKey, holder);
     runs.push(run);
     if (run.delivered > run.consumed) messages.push(...unconsumed(call, runKey, run.consumed));
   }

@@ -14,7 +14,7 @@ import {
 } from "holdfast/adapter";
 import type { Call } from "../database/call.ts";
 import { statusCode } from "../database/codes.ts";
-import { newUuidBytes, sharedUuidBytes } from "../database/uuid.ts";
+import { newUuidBytes } from "../database/uuid.ts";
 import { giveUpChildren, owedToParent, owing } from "../debts/debt-state.ts";
 import { appendEvent, lastEventAt, lastSeq } from "../histories.ts";
 import { handOn, unconsumed } from "../inbox.ts";
@@ -24,30 +24,11 @@ import { changeTasks, type HeldTasks, NO_TASKS, tasksHeldSince } from "../tasks/
 import { KnownWorkers } from "../workers.ts";
 import { Appends } from "./appends.ts";
 import { endRun } from "./ends.ts";
+import { type Fence, fenceOf, knownFence } from "./fence.ts";
 import { park } from "./parking.ts";
+import { PlainEnds } from "./plain-ends.ts";
 import { type Counts, forgetDeaths, isOf, letGo, newestKey, type StateRow, stateByKey } from "./run-state.ts";
 import { insertRun, replaceAttributes } from "./starts.ts";
-
-/** Only what a commit needs; every column that is read costs time. */
-const FENCE = `
-  select run_key, epoch, commit_no, held_by, event_count, delivered, status, 
-    deaths + alone_deaths + suspect + alone + (parked_by is not null) as marks, lane_id, deadline_at, ties
-  from holdfast_runs where run_id = ?`;
-
-type FenceColumns = readonly [
-  ...[runKey: number, epoch: number, commit: number, heldBy: number | null, eventCount: number, delivered: number],
-  ...[status: number, marks: number, laneId: number, deadlineAt: number | null],
-  ties: number | null,
-];
-
-interface Fence extends Pick<StateRow, "runKey" | "epoch" | "commit" | "heldBy" | "eventCount" | "delivered"> {
-  readonly status: number;
-  /** Whether there is anything for progress to clear: earlier deaths, or code that parked the run. */
-  readonly marked: boolean;
-  readonly laneId: number;
-  readonly deadlineAt: number | null;
-  readonly ties: number | null;
-}
 
 /** None of these columns is indexed: a commit that keeps the run held rewrites its row and nothing else. */
 const COUNT_ON = "update holdfast_runs set commit_no = commit_no + 1, event_count = ?, consumed = ? where run_key = ?";
@@ -59,21 +40,37 @@ export function commitRuns(call: Call, params: CommitRunsParams): CommitRunsResu
   const outcomes: CommitOutcome[] = [];
   const messages: Message[] = [];
   const appends = new Appends(call, workers);
+  const ends = new PlainEnds(call);
   for (const commit of params.commits) {
     if (commit.transition.type === "append") {
-      outcomes.push(appends.add(commit, sharedUuidBytes(commit.runId)));
+      outcomes.push(appends.add(commit));
       continue;
     }
-    const row = fenceOf(call, commit.runId);
+    const row = knownFence(call, commit, workers) ?? readFence(call, commit.runId, ends);
     const here = row !== undefined && isOf(call, row.laneId, commit.namespace);
-    const outcome = here ? commitRun(call, row, workers, commit) : LOST;
+    const outcome = here ? commitRun(call, row, { workers, ends }, commit) : LOST;
     outcomes.push(outcome);
     if (row) noteHold(call, row, commit, outcome, workers);
     if (row && outcome.held && !keepsHolding(commit.transition))
       messages.push(...unconsumed(call, row.runKey, commit.consumed));
   }
   appends.flush();
+  ends.flush();
   return { outcomes, messages, now: call.now };
+}
+
+/** A call may have two commits of one run: the second must find what the first has written. */
+function readFence(call: Call, runId: string, ends: PlainEnds): Fence | undefined {
+  const row = fenceOf(call, runId);
+  if (!row || !ends.has(row.runKey)) return row;
+  ends.flush();
+  return fenceOf(call, runId);
+}
+
+/** What the commits of one call have in common. */
+interface Shared {
+  readonly workers: KnownWorkers;
+  readonly ends: PlainEnds;
 }
 
 /** What the row says after the commit, for the next one. */
@@ -84,23 +81,30 @@ function noteHold(
   { outcome, held, delivered }: CommitOutcome,
   workers: KnownWorkers,
 ): void {
-  const { namespace, runId, workerId, epoch, eventCount } = commit;
-  const { runKey } = row;
-  const { taken } = workers.find(workerId) ?? { taken: 0 };
+  const { namespace, runId, workerId, epoch, eventCount, transition } = commit;
   // One that was written before says nothing about what has been appended since.
   if (outcome !== "written" || !held || row.commit !== commit.commit) return holds.forget(runId);
-  holds.note(runId, { runKey, namespace, workerId, taken, epoch, commit: commit.commit + 1, delivered, eventCount });
+  holds.note(runId, {
+    runKey: row.runKey,
+    namespace,
+    workerId,
+    taken: workers.find(workerId)?.taken ?? 0,
+    epoch,
+    commit: commit.commit + 1,
+    delivered,
+    eventCount,
+    status: transition.type === "hold" ? statusCode(transition.status) : row.status,
+    laneId: row.laneId,
+    deadlineAt: commit.clearDeadline ? null : row.deadlineAt,
+    plain: row.ties === null && !mayTie(commit) && (!row.marked || commit.events.length > 0),
+  });
 }
 
-function fenceOf({ sql }: Call, runId: string): Fence | undefined {
-  const columns = sql.columns(FENCE, sharedUuidBytes(runId));
-  if (!columns) return undefined;
-  const [runKey, epoch, commit, heldBy, eventCount, delivered, status, marks, laneId, deadlineAt, ties] =
-    columns as FenceColumns;
-  return { runKey, epoch, commit, heldBy, eventCount, delivered, status, marked: marks > 0, laneId, deadlineAt, ties };
+function mayTie({ closes, replies, locks }: RunCommit): boolean {
+  return closes !== undefined || replies !== undefined || locks !== undefined;
 }
 
-function commitRun(call: Call, row: Fence, workers: KnownWorkers, commit: RunCommit): CommitOutcome {
+function commitRun(call: Call, row: Fence, { workers, ends }: Shared, commit: RunCommit): CommitOutcome {
   const mine = row.heldBy !== null && row.heldBy === workers.find(commit.workerId)?.workerKey;
   const judged = judgeCommit(row, mine, commit);
   if (judged === "lost") return LOST;
@@ -127,7 +131,7 @@ function commitRun(call: Call, row: Fence, workers: KnownWorkers, commit: RunCom
   if (!staysHeld(row, commit)) {
     const deadlineAt = commit.clearDeadline ? null : row.deadlineAt;
     const moved = { runKey, runId: commit.runId, laneId: row.laneId, status: row.status, deadlineAt, ties };
-    return written(call, row, false, tasks, move(call, moved, commit, counts, tail));
+    return written(call, row, false, tasks, move(call, moved, commit, { counts, tail, ends }));
   }
   sql.execute(COUNT_ON, counts.eventCount, counts.consumed, runKey);
   if (transition.type === "hold") keepStatus(call, row, statusCode(transition.status));
@@ -162,7 +166,8 @@ function written(call: Call, row: Fence, held: boolean, tasks: HeldTasks, ties: 
 function addEvents(call: Call, row: Fence, commit: RunCommit, tail?: HistoryEvent): number {
   const before = commit.eventCount - commit.events.length;
   // Appends have added to what the row knows of. An event with the end is in no index that would find another one of its number.
-  let eventCount = before === row.eventCount && !tail ? before : lastSeq(call, row.runKey);
+  const counted = row.counted || !tail;
+  let eventCount = before === row.eventCount && counted ? before : lastSeq(call, row.runKey);
   for (const event of commit.events) {
     eventCount += 1;
     // (run, seq) is unique and has no gaps; the fence should have refused any commit that breaks this.
@@ -183,8 +188,15 @@ interface Moved extends Pick<StateRow, "runKey" | "laneId" | "status" | "deadlin
   readonly runId: string;
 }
 
+/** How much the commit has written, what it has left to the end, and where ends go. */
+interface Written {
+  readonly counts: Counts;
+  readonly tail: HistoryEvent | undefined;
+  readonly ends: PlainEnds;
+}
+
 /** Returns its ties afterward. */
-function move(call: Call, row: Moved, commit: RunCommit, counts: Counts, tail?: HistoryEvent): number | null {
+function move(call: Call, row: Moved, commit: RunCommit, { counts, tail, ends }: Written): number | null {
   const { transition } = commit;
   switch (transition.type) {
     case "suspend": {
@@ -195,8 +207,13 @@ function move(call: Call, row: Moved, commit: RunCommit, counts: Counts, tail?: 
     case "release":
       letGo(call, row, { status: null, dueAt: call.now }, counts);
       break;
-    case "end":
-      return endRun(call, row, { ...transition, lastEventAt: lastAt(call, row, commit, counts) }, counts, tail);
+    case "end": {
+      const { status, output, error, compensation } = transition;
+      const ending = { status, output, error, compensation, lastEventAt: lastAt(call, row, commit, counts) };
+      if (row.ties !== null) return endRun(call, row, ending, counts, tail);
+      ends.add(row, ending, counts, tail);
+      break;
+    }
     case "park":
       park(call, row, transition, counts);
       break;

@@ -1,4 +1,4 @@
-import { type DebounceParams, dueTime, type RefusedStart, type StartOutcome } from "holdfast/adapter";
+import { type DebounceParams, deadlineFrom, dueTime, type RefusedStart, type StartOutcome } from "holdfast/adapter";
 import type { Call } from "../database/call.ts";
 import { isClosedCode, statusCode } from "../database/codes.ts";
 import { blob } from "../database/driver.ts";
@@ -7,14 +7,14 @@ import { leaveLine } from "../queues/place-state.ts";
 import { VersionChoice } from "../versions.ts";
 import { readRow } from "./run-rows.ts";
 import { announceDue, type StateRow, stateOf } from "./run-state.ts";
-import { startRuns } from "./starts.ts";
+import { replaceAttributes, startRuns } from "./starts.ts";
 
 const KNOWN = "select run_id, call_id from holdfast_debounces where namespace = ? and workflow = ? and key = ?";
 const NOTE = `
   insert into holdfast_debounces (namespace, workflow, key, run_id, call_id) values (?, ?, ?, ?, ?)
   on conflict (namespace, workflow, key) do update set run_id = excluded.run_id, call_id = excluded.call_id`;
-const REPLACE = "update holdfast_run_starts set input = ? where run_key = ?";
-const MOVE = "update holdfast_runs set lane_id = ? where run_key = ?";
+const REPLACE = "update holdfast_run_starts set input = ?, timeout_ms = ? where run_key = ?";
+const MOVE = "update holdfast_runs set lane_id = ?, deadline_at = ? where run_key = ?";
 const PUT_OFF = "update holdfast_runs set available_at = ?, waiting_for = null where run_key = ?";
 const CANCELED = "select 1 from holdfast_inbox where run_key = ? and number > ? and kind = 'cancel' limit 1";
 const UNUSED = { name: "Error", message: "", kind: "Unknown" } as const;
@@ -33,10 +33,12 @@ export function debounceRun(call: Call, params: DebounceParams): StartOutcome | 
   };
   if (row && isUnbegun(call, row)) {
     note(row.runId);
-    sql.run(REPLACE, blob(run.input), row.runKey);
+    sql.run(REPLACE, blob(run.input), run.timeoutMs ?? null, row.runKey);
+    replaceAttributes(call, row.runKey, run.attributes);
     const laneId = call.catalog.laneId(run, new VersionChoice(call).of(start));
-    if (laneId !== row.laneId) sql.run(MOVE, laneId, row.runKey);
-    if (row.status !== statusCode("parked")) putOff(call, { ...row, laneId }, params);
+    const deadlineAt = deadlineFrom(call.now, run.timeoutMs);
+    if (laneId !== row.laneId || deadlineAt !== row.deadlineAt) sql.run(MOVE, laneId, deadlineAt, row.runKey);
+    if (row.status !== statusCode("parked")) putOff(call, { ...row, laneId, deadlineAt }, params);
     return { outcome: "returned", run: readRow(call, row.runKey) };
   }
   const starts = [{ ...start, run: { ...run, startDelayMs: forMs } }];

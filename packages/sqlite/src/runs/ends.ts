@@ -9,9 +9,11 @@ import { giveBackLocks } from "../locks/lock-state.ts";
 import { giveBackPlace, handPlaceOn, leaveLine } from "../queues/place-state.ts";
 import { announceEnd, COUNT, type Counts, errorText, type StateRow } from "./run-state.ts";
 
-const CLOSE = `
+/** `which`: the rest of the condition, about the keys of runs. */
+export const setEnd = (which: string): string => `
   status = ?, ended_at = max(?, coalesce(started_at, created_at)), held_by = null, claim_id = null, alone = 0, available_at = null, waiting_for = null
-  where run_key = ?`;
+  where run_key ${which}`;
+const CLOSE = setEnd("= ?");
 const LANE_OF = "select lane_id from holdfast_runs where run_id = ?";
 const END = `update holdfast_runs set ${CLOSE}`;
 const COUNT_AND_END = `update holdfast_runs set ${COUNT}, ${CLOSE}`;
@@ -19,7 +21,7 @@ const INSERT_END = `
   insert into holdfast_run_ends (run_key, continued_as, compensation, error, output) values (?, ?, ?, ?, ?)
   on conflict (run_key) do update set continued_as = excluded.continued_as, compensation = excluded.compensation,
     error = excluded.error, output = excluded.output`;
-const INSERT_END_AND_TAIL = `
+export const INSERT_END_AND_TAIL = `
   insert into holdfast_run_ends (run_key, continued_as, compensation, error, output, ${TAIL.join(", ")}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   on conflict (run_key) do update set continued_as = excluded.continued_as, compensation = excluded.compensation,
     error = excluded.error, output = excluded.output, ${TAIL.map((column) => `${column} = excluded.${column}`).join(", ")}`;
@@ -34,7 +36,7 @@ export interface RunEnding {
   readonly lastEventAt: number;
 }
 
-/** Every end of a run, whoever ends it. Returns its ties afterward: whether it owes something. */
+/** Every end of a run, whoever ends it, but for those of PlainEnds. Returns its ties afterward: whether it owes something. */
 export function endRun(
   call: Call,
   row: TiedRun & Pick<StateRow, "laneId"> & { readonly runId: Uint8Array | string },

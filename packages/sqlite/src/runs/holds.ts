@@ -7,7 +7,13 @@ const HOLD = `
     started_at = coalesce(started_at, max(?, created_at)), status = iif(status = ?, status, ?)
   where run_key in (select value from json_each(?))`;
 
-/** Takes runs that nobody holds. One statement for all: the fixed cost of a statement is larger than its cost per run. */
+/**
+ * SQLite keeps the pages that a statement changes as they were, to undo it alone, and writes them to a file when they are more than
+ * 64 KiB: 100 to 300 bytes for each run, if they were 20 or 200.
+ */
+export const RUNS_PER_UPDATE = 12;
+
+/** Takes runs that nobody holds. One statement for many: the fixed cost of a statement is larger than its cost per run. */
 export function holdRuns(
   { sql, now }: Call,
   runKeys: readonly number[],
@@ -16,6 +22,9 @@ export function holdRuns(
   alone = false,
 ): void {
   const [compensating, running] = [statusCode("compensating"), statusCode("running")];
-  const keys = JSON.stringify(runKeys);
-  sql.execute(HOLD, workerKey, newUuidBytes(claimId), Number(alone), now, compensating, running, keys);
+  const claim = newUuidBytes(claimId);
+  for (let at = 0; at < runKeys.length; at += RUNS_PER_UPDATE) {
+    const keys = JSON.stringify(runKeys.slice(at, at + RUNS_PER_UPDATE));
+    sql.execute(HOLD, workerKey, claim, Number(alone), now, compensating, running, keys);
+  }
 }

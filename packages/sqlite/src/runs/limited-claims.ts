@@ -1,35 +1,40 @@
 /** Claims of runs in queues with limits: what is due goes into line, and the heads of the lines get places. */
-import { type ClaimRunsParams, sortedAtEachEnd, waitingForPlace } from "holdfast/adapter";
+import { type ClaimRunsParams, NO_KEY, sortedAtEachEnd, waitingForPlace } from "holdfast/adapter";
 import type { Call } from "../database/call.ts";
 import type { Lane } from "../database/catalog.ts";
 import { TIES } from "../database/codes.ts";
 import { uuidText } from "../database/uuid.ts";
-import { tie } from "../debts/debt-state.ts";
 import { admitFrom, placesOf } from "../queues/admission.ts";
-import { type LimitedRow, leaveLine, limitedById, lineUp, type PlacedKey } from "../queues/place-state.ts";
+import { type LimitedRow, leaveLine, limitedById, makeReady, type PlacedKey } from "../queues/place-state.ts";
 
 /** `free`: it has a place, or only winds up. */
 const DUE = `
-  select r.run_key as runKey, r.run_id as runId, r.available_at as availableAt, r.deadline_at as deadlineAt, r.ties, k.key,
-    0 as seq, exists (select 1 from holdfast_places p where p.run_id = r.run_id and p.seq = 0) or r.deadline_at <= ?
+  select r.run_key as runKey, r.run_id as runId, r.available_at as availableAt, k.key, 0 as seq,
+    exists (select 1 from holdfast_places p where p.run_id = r.run_id and p.seq = 0) or r.deadline_at <= ?
       or exists (select 1 from holdfast_inbox m where m.run_key = r.run_key and m.number > r.consumed and m.kind = 'cancel') as free
   from holdfast_runs r left join holdfast_run_keys k on k.run_key = r.run_key
   where r.lane_id = ? and r.suspect = 0 and r.available_at <= ?`;
 const OLDEST = `${DUE} order by r.available_at, r.run_key limit ?`;
 const NEWEST = `${DUE} order by r.available_at desc, r.run_key desc limit ?`;
-/** It is due again only at its deadline. */
-const WAIT = "update holdfast_runs set available_at = deadline_at, waiting_for = ? where run_key = ?";
+/** One statement for all of a lane: the fixed cost of a statement is larger than its cost per run. */
+const LINE_UP = `
+  insert into holdfast_lines (limited_id, key, lane_id, at, run_key, run_id, seq)
+  select ?, coalesce(k.key, '${NO_KEY}'), r.lane_id, r.available_at, r.run_key, r.run_id, 0
+  from holdfast_runs r left join holdfast_run_keys k on k.run_key = r.run_key where r.run_key in (select value from json_each(?))
+  on conflict (run_id, seq) do nothing`;
+/** They are due again only at their deadlines, and have to do with limits. */
+const WAIT = `
+  update holdfast_runs set available_at = deadline_at, waiting_for = ?, ties = coalesce(ties, 0) | ${TIES.place}
+  where run_key in (select value from json_each(?))`;
 const STILL_WAITS = `
   select run_key from holdfast_runs
   where run_id = ? and held_by is null and waiting_for is not null and (available_at is null or available_at > ?)`;
-const KEY = "select run_key from holdfast_runs where run_id = ?";
 
 interface Due extends PlacedKey {
   readonly runKey: number;
   readonly availableAt: number;
-  readonly ties: number | null;
   readonly key: string | null;
-  readonly free: number;
+  readonly free: number | null;
 }
 
 export interface LimitedFound {
@@ -47,11 +52,10 @@ export function takeLimited(call: Call, limitedId: number, lanes: readonly Lane[
   for (const { runId } of going) leaveLine(call, { runId, seq: 0 });
   const waits = ({ runId }: PlacedKey): boolean => call.sql.columns(STILL_WAITS, runId, call.now) !== undefined;
   const room = limit - going.length;
-  const { admitted, nextAt } = admitFrom(call, limited, room, { lanes, waits }, left);
-  const keys = admitted.map(({ runId }) => call.sql.columns(KEY, runId)?.[0] as number);
+  const { admitted, nextAt, sortsOn } = admitFrom(call, limited, room, { lanes, waits }, left);
   return {
-    taken: [...going.map(({ runKey }) => runKey), ...keys],
-    moreDue: free.length > limit || (left && nextAt === call.now),
+    taken: [...going, ...admitted].map(({ runKey }) => runKey),
+    moreDue: free.length > limit || sortsOn,
     nextAt,
   };
 }
@@ -61,22 +65,22 @@ function sortIn(call: Call, limited: LimitedRow, lanes: readonly Lane[]) {
   const { limitedId } = limited;
   const count = sortedAtEachEnd(limited.limits, placesOf(limited), now);
   const free: (Due & Pick<Lane, "priority">)[] = [];
+  const keys = new Set<string>();
   let left = false;
   for (const { laneId, priority, queue } of lanes) {
     const { due, more } = endsOf(count, (newest, limit) =>
       sql.all<Due>(newest ? NEWEST : OLDEST, now, laneId, now, limit),
     );
     left ||= more;
-    for (const run of due) {
-      if (run.free === 1) {
-        free.push({ ...run, priority });
-        continue;
-      }
-      lineUp(call, limitedId, { ...run, laneId, at: run.availableAt });
-      sql.execute(WAIT, JSON.stringify([waitingForPlace(queue)]), run.runKey);
-      tie(call, run, TIES.place);
-    }
+    for (const run of due) if (run.free === 1) free.push({ ...run, priority });
+    const waiting = due.filter((run) => run.free !== 1);
+    if (waiting.length === 0) continue;
+    const runKeys = JSON.stringify(waiting.map(({ runKey }) => runKey));
+    sql.execute(LINE_UP, limitedId, runKeys);
+    sql.execute(WAIT, JSON.stringify([waitingForPlace(queue)]), runKeys);
+    for (const { key } of waiting) keys.add(key ?? NO_KEY);
   }
+  for (const key of keys) makeReady(sql, limitedId, key);
   free.sort((a, b) => b.priority - a.priority || a.availableAt - b.availableAt || Buffer.compare(a.runId, b.runId));
   return { free, left };
 }

@@ -13,7 +13,7 @@ import {
 } from "holdfast/adapter";
 import type { Call } from "../database/call.ts";
 import { hasTie, statusName, TIES } from "../database/codes.ts";
-import type { Columns } from "../database/driver.ts";
+import type { KnownHold } from "../database/known-holds.ts";
 import { uuidOfHex, uuidText, uuidTextOrNull } from "../database/uuid.ts";
 import { readLineage } from "../debts/debt-state.ts";
 import { EVENT_COUNT } from "./run-state.ts";
@@ -80,19 +80,23 @@ interface StoredRun extends StoredRow {
 }
 
 /** Leaves out what all held runs have in common, and `holdfast_run_ends`: a run's row there is deleted before the run is due again. */
-const SELECT_HELD = `
-  select lower(hex(r.run_id)) as runId, r.lane_id, r.status, r.epoch, r.commit_no, ${EVENT_COUNT}, r.delivered, r.consumed,
+const selectHeld = (eventCount: string): string => `
+  select lower(hex(r.run_id)) as runId, r.lane_id, r.status, r.epoch, r.commit_no, ${eventCount}, r.delivered, r.consumed,
     r.deaths, r.alone_deaths, r.alone, r.suspect, r.created_at, r.started_at, r.deadline_at, r.attributes,
-    s.id, s.seed, s.first_run_id, s.continued_from, s.timeout_ms, s.input, r.ties
+    s.id, s.seed, s.first_run_id, s.continued_from, s.timeout_ms, s.input, r.ties, r.parked_by is not null
   from holdfast_runs r join holdfast_run_starts s on s.run_key = r.run_key
   where r.run_key = ?`;
+
+const SELECT_HELD = selectHeld(EVENT_COUNT);
+/** Of a run that nobody held before this call: its row says how many events it has. */
+const SELECT_TAKEN = selectHeld("r.event_count");
 
 type HeldColumns = readonly [
   ...[runId: string, laneId: number, status: number, epoch: number, commit: number, eventCount: number],
   ...[delivered: number, consumed: number, deaths: number, aloneDeaths: number, alone: number, suspect: number],
   ...[createdAt: number, startedAt: number | null, deadlineAt: number | null, attributes: string | null],
   ...[id: string, seed: string, firstRunId: Uint8Array | null, continuedFrom: Uint8Array | null],
-  ...[timeoutMs: number | null, input: Payload, ties: number | null],
+  ...[timeoutMs: number | null, input: Payload, ties: number | null, parked: number],
 ];
 
 /** The row without the payloads. The key must exist. */
@@ -129,9 +133,17 @@ function errorOf(text: string | null): ErrorRecord | null {
   return text === null ? null : (JSON.parse(text) as ErrorRecord);
 }
 
+export interface Holder {
+  readonly heldBy: string;
+  readonly claimId: string;
+  /** See known-holds.ts. */
+  readonly taken: number;
+  /** Whether it is this call that has taken the run. */
+  readonly now: boolean;
+}
+
 /** A run that is still held under the claim. */
-export function readHeldRun(call: Call, runKey: number, holder: { heldBy: string; claimId: string }): Run {
-  const columns: Columns = call.sql.columns(SELECT_HELD, runKey) as Columns;
+export function readHeldRun(call: Call, runKey: number, holder: Holder): Run {
   const [
     hex,
     laneId,
@@ -156,7 +168,8 @@ export function readHeldRun(call: Call, runKey: number, holder: { heldBy: string
     timeoutMs,
     input,
     ties,
-  ] = columns as HeldColumns;
+    parked,
+  ] = call.sql.columns(holder.now ? SELECT_TAKEN : SELECT_HELD, runKey) as unknown as HeldColumns;
   const runId = uuidOfHex(hex);
   const lane = call.catalog.lane(laneId);
   const run: Run = {
@@ -196,7 +209,33 @@ export function readHeldRun(call: Call, runKey: number, holder: { heldBy: string
     output: null,
     error: null,
   };
+  const plain = ties === null && deaths + aloneDeaths + alone + suspect + parked === 0;
+  noteHeld(call, run, { runKey, laneId, status, taken: holder.taken, plain });
   return ties === null ? run : withOrigin(call, run, ties, runKey);
+}
+
+/** For the commits to it (known-holds.ts). */
+function noteHeld(
+  { holds }: Call,
+  { namespace, runId, heldBy, epoch, commit, delivered, eventCount, deadlineAt }: Run,
+  { runKey, laneId, status, taken, plain }: Pick<KnownHold, "runKey" | "laneId" | "status" | "taken" | "plain">,
+): void {
+  const workerId = heldBy as string;
+  const hold = {
+    runKey,
+    namespace,
+    workerId,
+    taken,
+    epoch,
+    commit,
+    delivered,
+    eventCount,
+    status,
+    laneId,
+    deadlineAt,
+    plain,
+  };
+  holds.note(runId, hold);
 }
 
 const SELECT_KEY = "select key from holdfast_run_keys where run_key = ?";

@@ -16,7 +16,7 @@ const STATE = `
   select r.run_key as runKey, r.run_id as runId, coalesce(r.chain_key, r.run_key) as chainKey, r.lane_id as laneId, r.status, r.epoch,
     r.commit_no as "commit", ${EVENT_COUNT} as eventCount, r.delivered, r.consumed, r.held_by as heldBy,
     r.available_at as availableAt, r.created_at as createdAt, r.started_at as startedAt, r.deadline_at as deadlineAt, r.deaths,
-    r.alone_deaths as aloneDeaths, r.alone, r.suspect, r.ties
+    r.alone_deaths as aloneDeaths, r.alone, r.suspect, r.ties, r.parked_by is not null as parkedBefore
   from holdfast_runs r`;
 
 export interface StateRow {
@@ -43,10 +43,14 @@ export interface StateRow {
   readonly suspect: number;
   /** What it has to do with other runs: bits (TIES). */
   readonly ties: number | null;
+  /** 1 if code has parked it since its last progress. */
+  readonly parkedBefore: number;
 }
 
 const STATE_BY_RUN_ID = `${STATE} where r.run_id = ?`;
 const STATE_BY_KEY = `${STATE} where r.run_key = ?`;
+const STATE_OF_NEWEST = `
+  ${STATE} where r.run_key = (select max(run_key) from holdfast_run_starts where namespace_key = ? and id = ?)`;
 /** Keys are assigned in the order of creation, so the newest run of an id has the largest key. */
 const NEWEST_KEY = "select max(run_key) from holdfast_run_starts where namespace_key = ? and id = ?";
 const NEWEST_OF_CHAIN = "select max(run_key) from holdfast_run_starts where first_run_id = ? and namespace_key = ?";
@@ -73,10 +77,16 @@ export function newestKey(call: Call, namespace: string, id: string): number | n
 }
 
 export function findState(call: Call, ref: RunRef): StateRow | undefined {
-  const known = "runId" in ref ? stateOf(call, ref.namespace, ref.runId) : undefined;
+  if (!("runId" in ref)) return newestState(call, ref.namespace, ref.id);
+  const known = stateOf(call, ref.namespace, ref.runId);
   if (known) return known;
-  const runKey = "runId" in ref ? newestOfChain(call, ref) : newestKey(call, ref.namespace, ref.id);
+  const runKey = newestOfChain(call, ref);
   return runKey === null ? undefined : stateByKey(call, runKey);
+}
+
+function newestState(call: Call, namespace: string, id: string): StateRow | undefined {
+  const namespaceKey = call.catalog.findNameKey(namespace);
+  return namespaceKey === undefined ? undefined : call.sql.get<StateRow>(STATE_OF_NEWEST, namespaceKey, id);
 }
 
 export function findKey(call: Call, ref: RunRef): number | null {
@@ -171,6 +181,11 @@ export function raiseEpoch(call: Call, row: StateRow): void {
 /** The row of a run that a worker holds has changed, and not by a commit of its own: see known-holds.ts. */
 export function noteTaken({ sql }: Call, heldBy: number): void {
   sql.execute("update holdfast_workers set taken = taken + 1 where worker_key = ?", heldBy);
+}
+
+/** The run has got a tie, and not by a commit of its own. `row`: as it was before. */
+export function noteTied(call: Call, row: Pick<StateRow, "ties" | "heldBy">): void {
+  if (row.ties === null && row.heldBy !== null) noteTaken(call, row.heldBy);
 }
 
 /** Epoch + 1, due at once. */

@@ -20,7 +20,7 @@ import {
 } from "holdfast/adapter";
 import type { Call } from "../database/call.ts";
 import { hasTie, isClosedCode, statusCode, TIES } from "../database/codes.ts";
-import { blob } from "../database/driver.ts";
+import type { KnownHold } from "../database/known-holds.ts";
 import { newSharedUuidBytes, newUuidBytes, uuidText } from "../database/uuid.ts";
 import { addChild, inheritedTies, inheritLineage, isGivenUp, lineageOf } from "../debts/debt-state.ts";
 import { deliverWithStart, mayHaveHad } from "../inbox.ts";
@@ -29,8 +29,10 @@ import { Backlogs } from "../queues/backlog.ts";
 import { VersionChoice } from "../versions.ts";
 import { liveWorker } from "../workers.ts";
 import { terminate } from "./interventions.ts";
+import { newestKeys } from "./newest-keys.ts";
 import { readRow } from "./run-rows.ts";
-import { announceDue, keyOf, newestKey, type StateRow, stateByKey, stateOf } from "./run-state.ts";
+import { announceDue, keyOf, newestKey, noteTied, type StateRow, stateByKey, stateOf } from "./run-state.ts";
+import { StartRows } from "./start-rows.ts";
 
 const INSERT_RUN = `
   insert into holdfast_runs (run_id, chain_key, lane_id, namespace_key, workflow_key, status, epoch, commit_no, event_count,
@@ -38,15 +40,14 @@ const INSERT_RUN = `
     suspect, attributes, ties)
   values (?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, ?, ?)
   on conflict (run_id) do nothing`;
-const INSERT_START = `
-  insert into holdfast_run_starts (run_key, namespace_key, id, seed, first_run_id, continued_from, timeout_ms, input)
-  values (?, ?, ?, ?, ?, ?, ?, ?)`;
 const FIRST_RUN_ID = "select first_run_id as id from holdfast_run_starts where run_key = ?";
 const LIMITED_LANE = "select limited_id from holdfast_lanes where lane_id = ?";
 const INSERT_KEY = "insert into holdfast_run_keys (run_key, key) values (?, ?)";
 const INSERT_ATTRIBUTE = "insert into holdfast_attributes (run_key, name, value) values (?, ?, ?)";
 
 const MOVED = statusCode("moved");
+const PENDING = statusCode("pending");
+const RUNNING = statusCode("running");
 
 export interface Holding {
   /** The worker's namespace: it holds no runs of other namespaces. */
@@ -56,6 +57,8 @@ export interface Holding {
   readonly claimId: Uint8Array;
   /** Whether any queue has limits. */
   readonly someLimits: boolean;
+  /** See known-holds.ts. */
+  readonly taken: number;
   /** The ids as text, for the answer. */
   readonly texts: { readonly workerId: string; readonly claimId: string };
 }
@@ -63,9 +66,14 @@ export interface Holding {
 export function startRuns(call: Call, params: StartRunsParams): StartRunsResult {
   const holding = params.holdBy ? holdingOf(call, params.holdBy) : null;
   const { replaceError, inboxMax = Number.POSITIVE_INFINITY } = params;
+  const newest = newestKeys(call, params.starts);
   const backlogs = params.bounded ? new Backlogs(holding?.someLimits) : null;
-  const shared: Shared = { holding, replaceError, inboxMax, backlogs, versions: new VersionChoice(call) };
-  return { outcomes: params.starts.map((start) => startRun(call, start, shared)), now: call.now };
+  if (newest) backlogs?.note((params.starts[0] as StartRun).run, newest.limited);
+  const [versions, rows] = [new VersionChoice(call), new StartRows(call.sql)];
+  const shared: Shared = { holding, replaceError, inboxMax, backlogs, versions, newest: newest?.keys, rows };
+  const outcomes = params.starts.map((start) => startRun(call, start, shared));
+  rows.flush();
+  return { outcomes, now: call.now };
 }
 
 /** Null if the worker is offline: its starts then wait for another worker. */
@@ -79,6 +87,7 @@ function holdingOf(call: Call, holdBy: NonNullable<StartRunsParams["holdBy"]>): 
     workerKey,
     claimId,
     someLimits: worker.someLimits === 1,
+    taken: worker.taken,
     texts: { workerId: call.catalog.workerId(workerKey), claimId: uuidText(claimId) },
   };
 }
@@ -90,12 +99,20 @@ interface Shared extends Pick<StartRunsParams, "replaceError"> {
   readonly backlogs: Backlogs | null;
   readonly holding: Holding | null;
   readonly versions: VersionChoice;
+  /** The newest runs of their ids, if that was read for all of them. */
+  readonly newest: ReadonlyMap<string, number> | undefined;
+  readonly rows: StartRows;
+}
+
+function newestOf(call: Call, { namespace, id, queue }: NewRun, { newest, backlogs }: Shared): number | null {
+  if (newest) return newest.get(id) ?? null;
+  return backlogs ? backlogs.newestKey(call, { namespace, id, queue }) : newestKey(call, namespace, id);
 }
 
 function startRun(call: Call, start: StartRun, shared: Shared): StartOutcome | RefusedStart {
   const { run, parent } = start;
   const { backlogs } = shared;
-  const otherKey = backlogs ? backlogs.newestKey(call, run) : newestKey(call, run.namespace, run.id);
+  const otherKey = newestOf(call, run, shared);
   // If an earlier copy of this start created a run, that run has the id: if no run has the id, there is nothing to look for.
   const mine = otherKey === null && !parent ? null : keyOf(call, run);
   if (mine !== null) return found(call, "created", mine, start, shared);
@@ -103,6 +120,7 @@ function startRun(call: Call, start: StartRun, shared: Shared): StartOutcome | R
   const refused = parent && refusal(call, start, parent, parentRow);
   if (refused) return refused;
   const other = otherKey === null ? null : stateByKey(call, otherKey);
+  if (other) shared.rows.flush();
   let owes = false;
   let replaces = false;
   if (other) {
@@ -129,14 +147,16 @@ function create(
   const { run, parent } = start;
   const version = shared.versions.of(start);
   const holding = start.hold ? shared.holding : null;
-  const limited = holding && shared.backlogs?.isLimited(call, run);
-  const options = { holding, ties: parent ? TIES.lineage : null, ...(limited == null ? {} : { limited }) };
+  const limited = holding ? shared.backlogs?.isLimited(call, run) : undefined;
+  const options = { holding, limited, ties: parent ? TIES.lineage : null, rows: shared.rows };
   const inserted = insertRun(call, run, version, previous, options);
   // The run id belongs to a run with another id, or even in another namespace.
   const runKey = inserted?.runKey ?? keyOf(call, run);
   if (runKey === null) throw takenRunId(run.runId);
-  if (inserted && parent && parentRow)
+  if (inserted && parent && parentRow) {
     addChild(call, parentRow, { runKey, createdAt: inserted.createdAt, ...run }, parent);
+    noteTied(call, parentRow);
+  }
   if (!inserted || start.messages) return found(call, "created", runKey, start, shared);
   return { outcome: "created", run: newRunRow(run, decisions(call, version, inserted, parent)) };
 }
@@ -147,8 +167,9 @@ function found(
   outcome: StartOutcome["outcome"],
   runKey: number,
   { messages }: StartRun,
-  { inboxMax }: Shared,
+  { inboxMax, rows }: Shared,
 ): StartOutcome {
+  rows.flush();
   if (messages === undefined) return { outcome, run: readRow(call, runKey) };
   const delivered = deliverWithStart(call, runKey, messages, inboxMax);
   return { outcome, run: readRow(call, runKey), messages: delivered };
@@ -182,11 +203,13 @@ interface InsertOptions {
   /** Claimed in the same step, if it is due at once. */
   readonly holding?: Holding | null;
   /** Whether its queue has limits, if that is known. */
-  readonly limited?: boolean;
+  readonly limited?: boolean | undefined;
   /** The run that continues as this one. */
   readonly from?: StateRow;
   /** What the new run has to do with others; a continuation has inherited that. */
   readonly ties?: number | null;
+  /** Where its start is written later, with those of others. */
+  readonly rows?: StartRows;
 }
 
 interface Inserted {
@@ -219,35 +242,58 @@ export function insertRun(
     !(options.limited ?? isLimited(call, options.holding, laneId));
   const holding = (mayHold && options.holding) || null;
   const ties = from ? inheritedTies(from) : (options.ties ?? null);
+  const attributes = attributesText(run.attributes);
   const runKey = sql.insertIfNew(
     INSERT_RUN,
-    ...[newSharedUuidBytes(run.runId), from?.chainKey ?? null, laneId, namespaceKey, workflowKey],
-    ...[statusCode(holding ? "running" : "pending"), holding ? 1 : 0, holding?.workerKey ?? null],
-    ...[holding?.claimId ?? null, holding ? null : dueAt],
-    ...[createdAt, holding ? startTime(now, createdAt) : null, deadlineAt, attributesText(run.attributes)],
+    newSharedUuidBytes(run.runId),
+    from?.chainKey ?? null,
+    laneId,
+    namespaceKey,
+    workflowKey,
+    holding ? RUNNING : PENDING,
+    holding ? 1 : 0,
+    holding?.workerKey ?? null,
+    holding?.claimId ?? null,
+    holding ? null : dueAt,
+    createdAt,
+    holding ? startTime(now, createdAt) : null,
+    deadlineAt,
+    attributes,
     run.key === undefined ? ties : (ties ?? 0) | TIES.key,
   );
   if (runKey === null) return null;
   const firstRunId = from ? firstRunIdOf(call, from) : null;
-  sql.execute(
-    INSERT_START,
-    ...[
-      runKey,
-      namespaceKey,
-      run.id,
-      run.seed,
-      firstRunId,
-      from?.runId ?? null,
-      run.timeoutMs ?? null,
-      blob(run.input),
-    ],
-  );
-  indexAttributes(call, runKey, run.attributes);
+  const rows = options.rows ?? new StartRows(sql);
+  rows.add(run, runKey, namespaceKey, firstRunId, from?.runId ?? null);
+  if (!options.rows) rows.flush();
+  if (attributes !== null) indexAttributes(call, runKey, run.attributes);
   if (run.key !== undefined) sql.execute(INSERT_KEY, runKey, run.key);
   if (from) inheritLineage(call, from, { runKey, createdAt });
-  if (!holding) announceDue(call, laneId, dueAt);
+  if (holding)
+    noteHold(call, run, holding, { runKey, laneId, deadlineAt, plain: ties === null && run.key === undefined });
+  else announceDue(call, laneId, dueAt);
   return { runKey, createdAt, deadlineAt, dueAt, holding };
 }
+
+function noteHold(call: Call, run: NewRun, { taken, texts }: Holding, known: NewHold): void {
+  // No spreads: this is created for every run.
+  call.holds.note(run.runId, {
+    runKey: known.runKey,
+    namespace: run.namespace,
+    workerId: texts.workerId,
+    taken,
+    epoch: 1,
+    commit: 0,
+    delivered: 0,
+    eventCount: 0,
+    status: RUNNING,
+    laneId: known.laneId,
+    deadlineAt: known.deadlineAt,
+    plain: known.plain,
+  });
+}
+
+type NewHold = Pick<KnownHold, "runKey" | "laneId" | "deadlineAt" | "plain">;
 
 /** Runs of a queue with limits are held when they get a place. If no queue has any, this costs nothing. */
 function isLimited({ sql }: Call, { someLimits }: Holding, laneId: number): boolean {

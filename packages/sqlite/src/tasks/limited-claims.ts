@@ -1,9 +1,9 @@
 /** Claims of tasks in queues with limits: what is due goes into line, and the heads of the lines get places. */
-import { sortedAtEachEnd } from "holdfast/adapter";
+import { NO_KEY, sortedAtEachEnd } from "holdfast/adapter";
 import type { Call } from "../database/call.ts";
 import type { TaskLane } from "../database/catalog.ts";
 import { admitFrom, placesOf } from "../queues/admission.ts";
-import { limitedById, lineUp, type PlacedKey } from "../queues/place-state.ts";
+import { limitedById, lineUp, makeReady, type PlacedKey } from "../queues/place-state.ts";
 import { endsOf } from "../runs/limited-claims.ts";
 import { IN_LINE } from "./task-state.ts";
 
@@ -29,16 +29,19 @@ export function takeLimited(call: Call, limitedId: number, lanes: readonly TaskL
   const { sql, now } = call;
   const limited = limitedById(call, limitedId);
   const count = sortedAtEachEnd(limited.limits, placesOf(limited), now);
+  const keys = new Set<string>();
   let left = false;
   for (const { laneId } of lanes) {
     const { due, more } = endsOf(count, (newest, most) => sql.all<Due>(newest ? NEWEST : OLDEST, laneId, now, most));
     left ||= more;
     for (const task of due) {
       lineUp(call, limitedId, { ...task, laneId });
+      keys.add(task.key ?? NO_KEY);
       sql.execute(WAIT, task.runId, task.seq);
     }
   }
+  for (const key of keys) makeReady(sql, limitedId, key);
   const waits = ({ runId, seq }: PlacedKey): boolean => sql.columns(STILL_WAITS, runId, seq) !== undefined;
-  const { admitted, nextAt } = admitFrom(call, limited, limit, { lanes, waits }, left);
-  return { taken: admitted, moreDue: left && nextAt === now, nextAt };
+  const { admitted, nextAt, sortsOn } = admitFrom(call, limited, limit, { lanes, waits }, left);
+  return { taken: admitted, moreDue: sortsOn, nextAt };
 }

@@ -47,7 +47,7 @@ export const revokeToken: Action = (call) =>
   withOperator(call, async (operator) => {
     const id = call.argument("id");
     const key = await operator.revokeToken(id, namespaceOf(call));
-    call.out.done(`Revoked ${id}; servers notice within a minute`, key);
+    call.out.done(`Revoked ${id}; servers refuse it after five seconds, and end its sessions within a minute`, key);
     return undefined;
   });
 

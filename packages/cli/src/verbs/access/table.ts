@@ -36,7 +36,7 @@ export const ACCESS_VERBS: readonly Verb[] = [
   },
   {
     path: "token revoke",
-    about: "revoke an API key; its sessions end within a minute",
+    about: "revoke an API key; servers refuse it after five seconds, and end its sessions within a minute",
     details: WHERE,
     arguments: [{ name: "id", about: "the id of the key" }],
     examples: ["holdfast token revoke 0123456789abcdef"],

@@ -1,4 +1,4 @@
-import type { Client, WorkerEvent, WorkerRow } from "holdfast";
+import type { Client, WorkerEvent, WorkerPace, WorkerRow } from "holdfast";
 import type { Call } from "../../command/call.ts";
 import { given } from "../../command/values.ts";
 import type { Action } from "../../command/verb.ts";
@@ -39,11 +39,21 @@ export function showWorkers(call: Pick<Call, "out" | "io">, workers: readonly Wo
       align: "right",
       optional: true,
     },
+    {
+      title: "ATTEMPTS/MIN",
+      value: ({ load }) => (load?.pace === undefined ? "" : perMinute(load.pace)),
+      align: "right",
+      optional: true,
+    },
     { title: "QUEUES", value: ({ queues }) => queues.join(","), cut: "end" },
     { title: "WORKFLOWS", value: ({ workflows }) => workflows.join(","), cut: "end", optional: true },
     { title: "ID", value: ({ workerId }) => workerId, cut: "middle", paint: (text) => paint.dim(text) },
   ];
   call.out.table(workers, columns, "No worker is there. Start one with: holdfast worker <file>");
+}
+
+function perMinute({ attempts, overMs }: WorkerPace): string {
+  return String(Math.round((attempts * 60_000) / Math.max(overMs, 1)));
 }
 
 export const events: Action = async (call) => {

@@ -1,4 +1,4 @@
-import { type Run, SORTED_MAX, SORTED_MIN } from "holdfast/adapter";
+import { ADMITTED_MAX, type Run, SORTED_MAX, SORTED_MIN } from "holdfast/adapter";
 import { expect } from "vitest";
 import type { Fixture } from "../../fixture.ts";
 import { Holder } from "../../holder.ts";
@@ -223,6 +223,27 @@ export const lines: Suite = {
         expect((await t.claim(worker)).nextDueAt).toBeNull();
         expect((await t.queues.read()).runs).toMatchObject({ waiting: 5 * SORTED_MIN - 2, running: 2 });
       },
+
+    "a claim gives a few places at a time, and asks again at once while there are more": async (t) => {
+      await t.queues.set({ concurrency: 2 * ADMITTED_MAX + 3 });
+      await t.startMany(Array.from({ length: 3 * ADMITTED_MAX }, (_, i) => t.newRun({ key: i % 2 === 0 ? "a" : "b" })));
+      const [first, second] = [await t.worker(), await t.worker()];
+      const ask = async (worker: string, limit: number) => {
+        const { runs, nextDueAt } = await t.claim(worker, { limit });
+        return { runs: runs.length, now: nextDueAt === t.now };
+      };
+      expect(await ask(first, 100)).toEqual({ runs: ADMITTED_MAX, now: true });
+      expect(await ask(second, 100)).toEqual({ runs: ADMITTED_MAX, now: true });
+      expect(await ask(first, 100)).toEqual({ runs: 3, now: false });
+      expect((await t.queues.read()).runs).toMatchObject({ running: 2 * ADMITTED_MAX + 3 });
+    },
+
+    "a claim that has given the last place does not ask again at once": async (t) => {
+      await t.queues.set({ concurrency: ADMITTED_MAX });
+      await t.startMany(Array.from({ length: ADMITTED_MAX + 1 }, () => t.newRun()));
+      const worker = await t.worker();
+      expect(await t.claim(worker, { limit: 100 })).toMatchObject({ moreDue: false, nextDueAt: null });
+    },
 
     "runs that were started together begin in the order of their starts, whatever their run ids": async (t) => {
       await t.queues.set({ concurrency: 1 });

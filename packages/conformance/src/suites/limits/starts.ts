@@ -62,6 +62,42 @@ export const limitedStarts: Suite = {
       ]);
     },
 
+    "the newest debounced start gives the run its attributes and its timeout, or takes them away": async (t) => {
+      const MINUTE = 60_000;
+      const none = await debounce(t, {}, { key: "none" });
+      const asked = { attributes: { n: 1, first: true }, timeoutMs: 60 * MINUTE, queue: "q1", priority: 1 };
+      const { run } = await debounce(t, asked);
+      const count = (attributes: NewRun["attributes"]) =>
+        t.store.runs.count({ namespace: run.namespace, attributes, atMost: null });
+      expect([await count({ n: 1 }), await count({ first: true })]).toEqual([1, 1]);
+      await t.advance(500);
+      const newest = { attributes: { n: 2 }, timeoutMs: 120 * MINUTE, queue: "q2", priority: 5 };
+      const second = await debounce(t, newest);
+      // Its time counts from the newest start, as if there had been no other.
+      const expected = { ...newest, deadlineAt: t.now + newest.timeoutMs, availableAt: t.now + 1_000 };
+      expect(second).toMatchObject({ outcome: "returned", run: { ...expected, runId: run.runId } });
+      expect(second.run.attributes).toEqual({ n: 2 });
+      expect(await t.run(run.runId)).toMatchObject(expected);
+      expect([await count({ n: 1 }), await count({ first: true }), await count({ n: 2 })]).toEqual([0, 0, 1]);
+      const third = await debounce(t);
+      expect(third.run).toMatchObject({ runId: run.runId, attributes: {}, timeoutMs: null, deadlineAt: null });
+      expect(await count({ n: 2 })).toBe(0);
+      await debounce(t, newest, { key: "none" });
+      expect(await t.run(none.run.runId)).toMatchObject({ ...newest, deadlineAt: t.now + newest.timeoutMs });
+      expect(await count({ n: 2 })).toBe(1);
+    },
+
+    "a debounced run is due at the deadline of the newest start, if that is before its time": async (t) => {
+      const { run } = await debounce(t, { timeoutMs: 600 });
+      expect(run.availableAt).toBe(t.now + 600);
+      await t.advance(300);
+      const second = await debounce(t, { timeoutMs: 900 });
+      expect(second.run).toMatchObject({ runId: run.runId, availableAt: t.now + 900, deadlineAt: t.now + 900 });
+      await t.advance(800);
+      const third = await debounce(t, { timeoutMs: 5_000 });
+      expect(third.run).toMatchObject({ runId: run.runId, availableAt: t.now + 1_000, deadlineAt: t.now + 5_000 });
+    },
+
     "delayed starts do not wait, and are not refused because a queue is nearly full": async (t) => {
       await t.queues.set({ backlog: 2 });
       const later = Array.from({ length: 5 }, () => t.newRun({ startDelayMs: 1_000 }));

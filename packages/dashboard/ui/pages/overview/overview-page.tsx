@@ -288,8 +288,8 @@ function Queues({ overview: { queues } }: { readonly overview: Overview }) {
         <Table label="Backlog" columns={QUEUES} rows={queues} rowKey={({ name }) => name} />
       )}
       <p className={styles.note}>
-        Without what waits for a place in a queue with limits: <PageLink page="queues">Queues & limits</PageLink> has
-        that.
+        What waits for a place in a queue with limits is not in it: see{" "}
+        <PageLink page="queues">Queues & limits</PageLink>.
       </p>
     </Panel>
   );

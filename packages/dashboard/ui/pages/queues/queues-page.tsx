@@ -10,7 +10,7 @@ import { useNow } from "../../components/time-settings.tsx";
 import { useSearchState } from "../../search-state.ts";
 import { countText } from "../../text/count-text.ts";
 import { safeLine } from "../../text/safe-text.ts";
-import { Labeled } from "../parts/labeled.tsx";
+import { Labeled, NONE } from "../parts/labeled.tsx";
 import { Meter } from "../parts/meter.tsx";
 import { Split } from "../parts/split.tsx";
 import { describeLimits } from "./limit-form.ts";
@@ -90,7 +90,7 @@ function columnsOf(select: (queue: string) => void): Column<QueueRow>[] {
     },
     figure("tasks", "Tasks waiting", "96px", "tasks wait", ({ tasks }) => countText(tasks.waiting)),
     figure("tasksRunning", "In progress", "84px", "in progress", ({ tasks }) => countText(tasks.running)),
-    figure("oldest", "Oldest due", "104px", "the oldest due", (queue) => <Oldest queue={queue} />),
+    figure("oldest", "Oldest due", "104px", "the oldest due", (queue) => oldestDue(queue)),
     figure("rate", "Begin", "80px", "begin", (queue) => rateText(queue)),
     {
       id: "limits",
@@ -133,11 +133,13 @@ function Places({ queue: { runs, limits } }: { readonly queue: QueueRow }) {
   );
 }
 
-function Oldest({ queue: { runs, tasks } }: { readonly queue: QueueRow }) {
-  const now = useNow();
+function oldestDue({ runs, tasks }: QueueRow): ReactNode {
   const due = [runs.oldestDueAt, tasks.oldestDueAt].filter((at) => at !== null);
-  if (due.length === 0) return <span className="faint">–</span>;
-  const at = Math.min(...due);
+  return due.length === 0 ? NONE : <Oldest at={Math.min(...due)} />;
+}
+
+function Oldest({ at }: { readonly at: number }) {
+  const now = useNow();
   return (
     <span className={now - at > OLD_MS ? styles.old : undefined}>
       <Age at={at} />
@@ -147,11 +149,11 @@ function Oldest({ queue: { runs, tasks } }: { readonly queue: QueueRow }) {
 
 function rateText({ runs, tasks }: QueueRow): string {
   const perSecond = runs.perSecond + tasks.perSecond;
-  if (perSecond === 0) return "–";
+  if (perSecond === 0) return NONE;
   return perSecond >= 1 ? `${Number(perSecond.toFixed(1))}/s` : `${Number((perSecond * 60).toFixed(1))}/min`;
 }
 
 function LimitWords({ words }: { readonly words: readonly string[] }) {
-  if (words.length === 0) return <span className="faint">none</span>;
+  if (words.length === 0) return <span className="faint">no limits</span>;
   return words.map((word) => <Tag key={word}>{safeLine(word)}</Tag>);
 }

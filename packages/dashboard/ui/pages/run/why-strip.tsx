@@ -1,10 +1,10 @@
 import { useState } from "react";
-import type { CauseView, RunDetail, WhyView } from "../../../src/api/api-messages.ts";
+import type { CauseView, ErrorShown, RunDetail, WhyView } from "../../../src/api/api-messages.ts";
 import { For } from "../../api/session.tsx";
 import { Button } from "../../components/button.tsx";
 import { StatusGlyph, stateOf } from "../../components/status.tsx";
 import { Age, Time } from "../../components/time.tsx";
-import { PageLink } from "../../links.tsx";
+import { PageLink, RunLink } from "../../links.tsx";
 import { safeLine, safeText } from "../../text/safe-text.ts";
 import { errorLine } from "./error-text.tsx";
 import { LazyRunDialogs, type RunDialog } from "./lazy-dialogs.tsx";
@@ -29,8 +29,11 @@ export function WhyStrip({ run, why }: { readonly run: RunDetail; readonly why: 
         {why.causes.map((cause, index) => (
           <CauseLine key={`${cause.kind} ${index}`} cause={cause} only={why.causes.length === 1} />
         ))}
-        {error === null || why.reason.includes(error.message) || STOPPED.has(run.status) ? null : (
-          <small>{errorLine(error)}</small>
+        {error === null || isTold(error, why) || STOPPED.has(run.status) ? null : <small>{errorLine(error)}</small>}
+        {why.otherRun === null ? null : (
+          <small>
+            See run <RunLink id={why.otherRun.id} runId={why.otherRun.runId} />
+          </small>
         )}
         {why.cancelRequested === null ? null : (
           <small>
@@ -51,6 +54,11 @@ function TimedText({ text }: { readonly text: string }) {
   return text
     .split(ISO_TIME)
     .map((part, index) => (index % 2 === 1 ? <Time key={`${part} ${index}`} at={Date.parse(part)} /> : part));
+}
+
+/** The sentence says it: as it is, or as what has become of another run. */
+function isTold({ message, run, cause }: ErrorShown, { reason, otherRun }: WhyView): boolean {
+  return reason.includes(message) || (otherRun !== null && run !== undefined && cause !== undefined);
 }
 
 /** Somebody has ended these: the sentence says who and why. */

@@ -31,7 +31,11 @@ function Job({ batch }: { readonly batch: BatchRow }) {
       : ` · ${countText(batch.skippedCount)} skipped${reasons === "" ? "" : ` (${reasons})`}`;
   const open = batch.endedAt === null;
   return (
-    <section className={styles.job} role="status" aria-label="Bulk action">
+    // Its figures change every second: only what has become of it is read out.
+    <section className={styles.job} role="status" aria-live="off" aria-label="Bulk action">
+      <span className="vh" aria-live="polite">
+        {safeLine(batch.action)}: {safeLine(batch.status)}
+      </span>
       <div>
         <strong>
           {safeLine(batch.action)} {countOf(batch.matched, "run")}: {safeLine(batch.status)}

@@ -164,7 +164,7 @@ const COLUMNS: readonly Column<ScheduleRow>[] = [
     narrow: "detail",
     cell: ({ openId, openStatus, buffered }) =>
       openId === null ? (
-        <span className="faint">none</span>
+        <span className="faint">none open</span>
       ) : (
         <>
           <Status value={stateOf(openStatus)} /> <RunLink id={openId} />

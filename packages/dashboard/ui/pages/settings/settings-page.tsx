@@ -36,6 +36,22 @@ export function Page() {
   );
 }
 
+/** Of a client that sets none: those of other processes are not known here. */
+const LIMITS = [
+  { name: "payloadMaxBytes", words: "largest payload", text: mebibytes },
+  { name: "payloadWarnBytes", words: "a payload is large from", text: mebibytes },
+  { name: "opsMax", words: "ops of a run", text: atMost },
+  { name: "inboxMax", words: "messages that wait", text: atMost },
+] as const;
+
+function mebibytes(bytes: number): string {
+  return `${Number((bytes / 2 ** 20).toFixed(2))} MiB`;
+}
+
+function atMost(count: number): string {
+  return `at most ${countText(count)}`;
+}
+
 function About({ view }: { readonly view: SettingsView }) {
   const { user, role, payloads, readOnly } = useSession();
   const { codec, limits, allowed } = view;
@@ -70,7 +86,10 @@ function About({ view }: { readonly view: SettingsView }) {
                 allowed.map((name) => <Tag key={name}>{safeLine(name)}</Tag>)
               ),
             ],
-            ...Object.entries(limits).map(([name, value]) => [safeLine(name), countText(value)] as const),
+            ...LIMITS.flatMap(({ name, words, text }) => {
+              const value = limits[name];
+              return value === undefined ? [] : [[words, text(value)] as const];
+            }),
           ]}
         />
       </div>

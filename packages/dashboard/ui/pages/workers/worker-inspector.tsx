@@ -11,7 +11,7 @@ import { KeyValues } from "../../components/page.tsx";
 import { Age, Time } from "../../components/time.tsx";
 import { useNow } from "../../components/time-settings.tsx";
 import { PageLink } from "../../links.tsx";
-import { bytesText, countOf } from "../../text/count-text.ts";
+import { bytesText, countOf, countText } from "../../text/count-text.ts";
 import { durationText } from "../../text/duration-text.ts";
 import { safeLine } from "../../text/safe-text.ts";
 import { Inspector, InspectorSection } from "../parts/split.tsx";
@@ -85,7 +85,17 @@ function loadFacts(load: NonNullable<WorkerView["load"]>) {
     ["holds", `${countOf(load.runs, "run")}, ${countOf(load.tasks, "task")}`],
     ["event loop", `${Math.round(load.loopBusy * 100)} % busy, ${durationText(load.loopDelayMs)} late`],
     ["memory", bytesText(load.memoryBytes)],
+    ...(load.pace === undefined ? [] : [["attempts", paceText(load.pace)] as const]),
   ] as const;
+}
+
+/** `120 a minute, 3 ms on average, 40 ms at most, 2 failed`. */
+function paceText(pace: NonNullable<NonNullable<WorkerView["load"]>["pace"]>): string {
+  const { overMs, attempts, failed, attemptMsMean, attemptMsMax } = pace;
+  if (attempts === 0) return `none in ${durationText(overMs)}`;
+  const perMinute = Math.round((attempts * 60_000) / Math.max(overMs, 1));
+  const took = `${durationText(attemptMsMean)} on average, ${durationText(attemptMsMax)} at most`;
+  return `${countText(perMinute)} a minute, ${took}${failed === 0 ? "" : `, ${countText(failed)} failed`}`;
 }
 
 function Words({ title, words }: { readonly title: string; readonly words: readonly string[] }) {

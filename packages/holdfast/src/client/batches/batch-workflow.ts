@@ -8,8 +8,10 @@
  */
 import { query } from "../../define/conversations.ts";
 import { type WorkflowDefinition, workflow } from "../../define/definitions.ts";
+import { isHoldfastError } from "../../errors/holdfast-error.ts";
 import { BATCH_PAGE_SIZE, BATCH_PAGES_MAX, BATCH_SKIPPED_MAX, BATCH_WORKFLOW } from "../../model/batch.ts";
 import type { ListRunsParams, RunFilter } from "../../ports/store.ts";
+import type { StepOptions } from "../../replay/ops/step-options.ts";
 import type { ClientCore } from "../client-core.ts";
 import { type Acted, actOn, type BatchAction, unfit } from "./batch-actions.ts";
 import type { BatchResult, SkippedRun } from "./batch-result.ts";
@@ -52,8 +54,11 @@ export type BatchWorkflow = WorkflowDefinition<BatchInput, BatchResult>;
 /** How far a batch is. */
 export const batchProgress = query<BatchResult>("progress");
 
-/** Outages end; nothing that concerns a single run makes a step fail. */
-const STEADY = { retry: { attempts: 1_000, initial: "1s", factor: 2, max: "1m" }, retryIf: "any" } as const;
+/** Outages end; nothing that concerns a single run makes a step fail. What a server does not allow does not get better. */
+const STEADY: StepOptions = {
+  retry: { attempts: 1_000, initial: "1s", factor: 2, max: "1m" },
+  retryIf: (error) => !isHoldfastError(error, "permission_denied"),
+};
 
 /** Pages that were found and never begun here: their runs are another worker's. */
 const TOKENS_MAX = 1_000;

@@ -83,6 +83,8 @@ export class Batches {
       const matched = await this.#core.call((store) => store.runs.count({ ...input.filter, namespace, atMost: null }));
       return { id, matched, done: 0, skipped: [], skippedCount: 0 };
     }
+    // A server that does not let this client purge says so now, and not to a batch that is repeated until it does.
+    if (input.action.name === "purge") await purgeNothing(this.#core);
     this.#callers += 1;
     try {
       const { client, workflow, worker } = this.#open();
@@ -227,6 +229,11 @@ class Progress {
       failed(error);
     }
   }
+}
+
+async function purgeNothing(core: ClientCore): Promise<void> {
+  const { namespace } = core;
+  await core.call((store) => store.runs.purge({ namespace, endedBefore: 0, runIds: [], limit: 1 }));
 }
 
 /** An id stands for one batch: a call that means another one must not take its result for its own. */

@@ -87,10 +87,11 @@ export async function updated(host: Knowledge, schedule: Schedule, update: Sched
   const input = has("input") ? { value: update.input } : kept;
   const unchecked = definition && { ...definition, inputSchema: undefined };
   const known = (): AnyWorkflow | undefined => (input ? definition : unchecked);
+  const options = has("options") ? (update.options ?? {}) : optionsOf(before);
   const { input: bytes, ...starts } = await startsOf(host.core, known, "schedules.update", {
     workflow: typeof workflow === "string" ? workflow : workflow.name,
     input: input?.value,
-    options: has("options") ? (update.options ?? {}) : optionsOf(before),
+    options: definition || has("input") || has("workflow") ? options : { ...keyOf(before), ...options },
     ...(version === undefined ? {} : { version }),
   });
   const other = starts.workflow !== before.workflow || starts.fallbackVersion !== before.fallbackVersion;
@@ -119,6 +120,11 @@ function keptInput({ ports }: ClientCore, { input }: Schedule): { readonly value
 
 function optionsOf({ queue, priority, attributes, timeoutMs }: ScheduleDefinition): ScheduleRules["options"] & object {
   return { queue, priority, attributes, ...(timeoutMs === null ? {} : { timeout: { milliseconds: timeoutMs } }) };
+}
+
+/** Of the same input the code would make the same key. */
+function keyOf({ key }: ScheduleDefinition): Pick<ScheduleDefinition, "key"> {
+  return key === undefined ? {} : { key };
 }
 
 /** Notes a workflow that a call has named: later updates by this client are checked against its schema. */

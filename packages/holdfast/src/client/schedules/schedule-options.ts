@@ -46,6 +46,11 @@ export interface ScheduledStartOptions {
    */
   readonly priority?: number;
   /**
+   * What the limits and the fairness of their queue go by.
+   * @defaultValue what the `key` of the workflow makes of the input, or none
+   */
+  readonly key?: string;
+  /**
    * The longest that a run may take, counted from its start.
    * @defaultValue the timeout of the workflow, or no limit
    */
@@ -211,6 +216,7 @@ const isNote: OptionCheck = (value, where, option) => requireReason(value, where
 const STARTS: OptionChecks<ScheduledStartOptions> = {
   queue: isName("queue name"),
   priority: isPriority,
+  key: isName("key"),
   timeout: (value, where, option) => void requireTimeout(value as Duration, where, option),
   attributes: isAttributes,
 };

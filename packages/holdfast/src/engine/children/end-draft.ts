@@ -3,14 +3,22 @@ import { type ErrorRecord, shownError } from "../../model/error-record.ts";
 import type { EventMeta } from "../../model/event.ts";
 import type { QueuedDraft } from "../execute/message-draft.ts";
 
+const NOTHING: EventMeta = {};
+
 /** The event about the end of another run, for the op that waits for it. */
-export function endDraft(kind: "child" | "message", op: string, end: EndedRun, about: EventMeta = {}): QueuedDraft {
-  const { firstRunId: endOf, output, status, error, compensation } = end;
-  const names = { op, endOf, end: endName(end) };
+export function endDraft(
+  kind: "child" | "message",
+  op: string,
+  ended: EndedRun,
+  about: EventMeta = NOTHING,
+): QueuedDraft {
+  const { firstRunId: endOf, output, status, error, compensation } = ended;
+  const end = endName(ended);
   if (status === "completed") {
     const type = kind === "child" ? "child_completed" : "message_sent";
-    const some = output === null || output.length === 0 ? {} : { payload: output };
-    return { type, ...names, ...some, ...(Object.keys(about).length > 0 ? { meta: about } : {}) };
+    const draft: QueuedDraft =
+      output === null || output.length === 0 ? { type, op, endOf, end } : { type, op, endOf, end, payload: output };
+    return about === NOTHING ? draft : { ...draft, meta: about };
   }
   const meta: EventMeta = {
     ...about,
@@ -18,6 +26,6 @@ export function endDraft(kind: "child" | "message", op: string, end: EndedRun, a
     ...(error === null ? {} : { error: shownError(error) as ErrorRecord }),
     ...(compensation === null ? {} : { compensation }),
   };
-  if (kind === "child") return { type: "child_failed", ...names, meta: { ...meta, end: endName(end) } };
-  return { type: "message_failed", ...names, meta: { ...meta, workflow: end.workflow } };
+  if (kind === "child") return { type: "child_failed", op, endOf, end, meta: { ...meta, end } };
+  return { type: "message_failed", op, endOf, end, meta: { ...meta, workflow: ended.workflow } };
 }

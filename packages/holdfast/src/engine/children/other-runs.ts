@@ -215,8 +215,8 @@ export class OtherRuns implements NearParent {
       case "created": {
         const { runId, id, workflow, version, status } = answer.run;
         if (!child.begun) {
-          const hash = child.input ? { inputHash: inputHash(child.input) } : {};
-          const meta = { child: { runId, id, workflow, version }, ...hash };
+          const started = { runId, id, workflow, version };
+          const meta = child.input ? { child: started, inputHash: inputHash(child.input) } : { child: started };
           this.#run.push({ type: "child_started", op: op.id, meta });
         }
         this.#host.near.enter(this.#run.runId, this);

@@ -9,7 +9,8 @@ import type { ChildSpec, ChildWork } from "../../replay/ops/child-work.ts";
 export function startOfChild(parent: Run, op: string, child: ChildWork, random: Random): StartRun {
   const { spec, identity, input } = child;
   const run = newChildRun(parent, spec, identity, input ?? EMPTY_PAYLOAD);
-  return { run, ...startRules(spec, random), parent: parentOf(parent, op, spec.policy) };
+  const { ifRunning, ifClosed, hold, pick } = startRules(spec, random);
+  return { run, ifRunning, ifClosed, hold, pick, parent: parentOf(parent, op, spec.policy) };
 }
 
 export function newChildRun(
@@ -19,7 +20,7 @@ export function newChildRun(
   input: NewRun["input"],
 ): NewRun {
   const { workflow, version, queue, priority, key, attributes, timeoutMs } = spec;
-  return {
+  const about = {
     namespace,
     runId,
     id,
@@ -30,9 +31,10 @@ export function newChildRun(
     input,
     seed: seedOf(runId, traceOf(seed)),
     attributes,
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
-    ...(key === undefined ? {} : { key }),
   };
+  // Most have neither: a spread would cost several times as much.
+  if (timeoutMs === undefined && key === undefined) return about;
+  return { ...about, ...(timeoutMs === undefined ? {} : { timeoutMs }), ...(key === undefined ? {} : { key }) };
 }
 
 /** An open run is nobody's child; after a closed one of the same id another may start. */

@@ -22,6 +22,7 @@ import type { Committer } from "../commit/committer.ts";
 import type { Lease } from "../lease/lease.ts";
 import { StepWatch } from "../steps/step-watch.ts";
 import type { LocalTasks } from "../tasks/local-tasks.ts";
+import type { Pace } from "../worker/pace.ts";
 import type { ResolvedWorkerOptions } from "../worker/worker-options.ts";
 import type { HeldRun, Leaving } from "./held-run.ts";
 import { Stretches } from "./stretches.ts";
@@ -47,6 +48,7 @@ export interface ExecutorHost {
   /** An error as history stores it. */
   readonly record: (error: unknown, about?: ErrorRecordOptions) => ErrorRecord;
   readonly watch: StepWatch;
+  readonly pace: Pace;
   /** The name of the worker. */
   readonly name: string;
   readonly opsMax: number;
@@ -124,13 +126,14 @@ type Parts = Pick<
   | "others"
   | "near"
   | "noteTaskLimit"
+  | "pace"
 > & { readonly ports: PortsBundle; readonly options: Pick<ResolvedWorkerOptions, "tuning" | "name"> };
 
 /** The host of one worker's executors, assembled from its ports and parts. */
 export function executorHost(parts: Parts): ExecutorHost {
   const { ports, options, storeTime, lines, committer, lease, inbox, draining, progressed, kept, retried, left } =
     parts;
-  const { localTasks, others, near, noteTaskLimit, replied } = parts;
+  const { localTasks, others, near, noteTaskLimit, replied, pace } = parts;
   const { clock, random, codec, log, store, steps, telemetry, redact } = ports;
   const { windUpMs, eventsPerHoldMax, taskHoldMs: holdMs } = options.tuning;
   const { opsMax } = ports.limits ?? DEFAULT_LIMITS;
@@ -143,6 +146,7 @@ export function executorHost(parts: Parts): ExecutorHost {
     storeTime,
     loop: new TurnLoop((callback) => clock.immediate(callback)),
     watch: new StepWatch(clock),
+    pace,
     committer,
     lease,
     inbox,

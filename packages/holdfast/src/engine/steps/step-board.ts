@@ -268,11 +268,14 @@ export class StepBoard implements AttemptOwner {
   #recorded(attempt: Attempt, message: Message): void {
     const { op } = attempt;
     if (op.pending && this.#run.hasConsumed(message)) return this.#complete(attempt, message.payload);
-    (op.step as StepWork).committed(attempt.ms);
+    const { ms } = attempt;
+    this.#host.pace.ended(ms, true);
+    (op.step as StepWork).committed(ms);
     this.#host.inbox.hand(this.#run, message);
   }
 
   #complete({ op, attempt, ms, about }: Attempt, payload: Payload): void {
+    this.#host.pace.ended(ms, true);
     const type = "step_completed";
     const event: EventDraft = payload.length === 0 ? { type, op: op.id } : { type, op: op.id, payload };
     const meta = about ? { ...attemptMeta(attempt, ms), ...about } : attemptMeta(attempt, ms);
@@ -283,6 +286,7 @@ export class StepBoard implements AttemptOwner {
     const work = op.step as StepWork;
     if (!called && work.closing && work.failedAttempts === 0 && !this.#machine.mayHaveBegun(op))
       return this.#fail(op, 0, error, { neverBegan: true });
+    this.#host.pace.ended(ms, false);
     const now = this.#host.storeTime.now();
     const { kind, retryAfterMs } = classifyError(error, { nowMs: now });
     const { retry, retryIf } = work.options;

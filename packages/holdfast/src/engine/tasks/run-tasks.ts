@@ -230,15 +230,15 @@ export class RunTasks implements LocalRun {
     this.#running.delete(seq);
   }
 
-  /** The run is no longer here: results that are not durable go to the store by themselves. */
+  /** The run is no longer here: results that are not durable go to the store by themselves. To clear an empty map allocates another one. */
   leave(): void {
     this.unwritten();
     this.#releaseReserved();
     this.#holdTimer?.cancel();
     this.#holdTimer = undefined;
     for (const local of this.#results.values()) local.handBack();
-    this.#results.clear();
-    this.#running.clear();
+    if (this.#results.size > 0) this.#results.clear();
+    if (this.#running.size > 0) this.#running.clear();
     this.#closing?.clear();
     this.lost = NONE;
     this.#attended = false;
@@ -261,7 +261,7 @@ export class RunTasks implements LocalRun {
 
   #releaseReserved(): void {
     for (const reservation of this.#reserved.values()) reservation.cancel();
-    this.#reserved.clear();
+    if (this.#reserved.size > 0) this.#reserved.clear();
     this.#reservedSeq = 0;
   }
 

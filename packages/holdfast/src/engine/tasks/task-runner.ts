@@ -20,6 +20,7 @@ import type { TaskResult } from "../../ports/store.ts";
 import type { AnyTask, TaskFunction } from "../../replay/ops/task-options.ts";
 import type { Lease } from "../lease/lease.ts";
 import type { TaskPool } from "../pool/task-pool.ts";
+import type { Pace } from "../worker/pace.ts";
 import { AttemptResults } from "./attempt-results.ts";
 import { Beats } from "./beats.ts";
 import { checkedOutput } from "./checked-output.ts";
@@ -56,6 +57,7 @@ export interface TaskRunnerParams {
   readonly deaths: { readonly suspectAfter: number; readonly parkAfter: number };
   readonly storeTime: StoreTime;
   readonly lease: Lease;
+  readonly pace: Pace;
   readonly claimer: () => TaskClaimer;
   /** The worker takes nothing new. */
   readonly draining: () => boolean;
@@ -353,8 +355,8 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
     const { task, attempt, run } = held;
     const result = held.result ?? this.#results.resultOf(held, end);
     held.result = result;
-    const { telemetry } = this.#params.ports;
-    if (telemetry) reportAttempt(telemetry, attempt, result, end);
+    const { pace, ports } = this.#params;
+    reportAttempt({ pace, telemetry: ports.telemetry }, attempt, result, end);
     if (result.type === "completed" && run?.take(held, result.payload, attempt.ms)) return this.#freeSlot(held);
     run?.released(task);
     // The next attempt must see what this one has reported.

@@ -12,6 +12,7 @@ import type { SoloRule } from "../claim/solo-rule.ts";
 import type { Lease } from "../lease/lease.ts";
 import type { TaskPoolStatus } from "../pool/pool-stats.ts";
 import { TaskPool } from "../pool/task-pool.ts";
+import type { Pace } from "../worker/pace.ts";
 import type { ResolvedWorkerOptions } from "../worker/worker-options.ts";
 import type { LocalTasks, TaskReservation } from "./local-tasks.ts";
 import { TaskClaimer } from "./task-claimer.ts";
@@ -33,6 +34,7 @@ export interface WorkerTasksParams {
   readonly onLeft: (freed: boolean) => void;
   readonly onDead: () => void;
   readonly lines: RepeatedLines;
+  readonly pace: Pace;
 }
 
 export class WorkerTasks {
@@ -61,6 +63,7 @@ export class WorkerTasks {
       deaths: options.tuning,
       storeTime,
       lease,
+      pace: params.pace,
       claimer: () => this.#claimer,
       draining: params.draining,
       exclusive: () => solo.exclusive,

@@ -2,6 +2,7 @@ import type { PortsBundle } from "../../calls/ports-bundle.ts";
 import { isLasting, type StorePatience, untilAnswered } from "../../calls/store-retry.ts";
 import type { AnyWorkflow } from "../../define/definitions.ts";
 import { HoldfastError } from "../../errors/holdfast-error.ts";
+import type { RegisteredVersion } from "../../ports/versions.ts";
 import { fingerprintOf, hasChanged } from "../code/code-fingerprint.ts";
 
 /** How many times a starting worker asks the store before it reports that the store cannot be reached. */
@@ -19,7 +20,7 @@ export async function announceVersions(
 ): Promise<void> {
   if (workflows.length === 0) return;
   const giveUp = (failures: number, error: unknown): boolean => failures >= FAILURES_MAX || isLasting(error);
-  const versions = workflows.map(({ name, version, fn }) => ({ workflow: name, version, hash: fingerprintOf(fn) }));
+  const versions = workflows.map(registered);
   if (onChangedCode === "refuse") {
     const known = await untilAnswered(ports, () => ports.store.versions.list({ namespace }), giveUp);
     for (const { workflow, version, hash } of versions) {
@@ -33,6 +34,11 @@ export async function announceVersions(
     const row = before[i];
     if (row && hasChanged(row.hash, hash)) ports.log.warn({ workflow, version }, changed(workflow, version));
   }
+}
+
+function registered({ name, version, fn, queue, priority, timeoutMs, keyOf }: AnyWorkflow): RegisteredVersion {
+  const starts = { queue, priority, timeoutMs: timeoutMs ?? null, keyed: keyOf !== undefined };
+  return { workflow: name, version, hash: fingerprintOf(fn), starts };
 }
 
 function changed(workflow: string, version: string): string {

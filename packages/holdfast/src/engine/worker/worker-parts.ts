@@ -32,6 +32,7 @@ import { WorkerQueries } from "../queries/worker-queries.ts";
 import type { LocalTasks } from "../tasks/local-tasks.ts";
 import { WorkerTasks } from "../tasks/worker-tasks.ts";
 import { Watchdog, type WatchdogParams } from "../watchdog/watchdog.ts";
+import { Pace } from "./pace.ts";
 import { RateCounter } from "./rate-counter.ts";
 import { ReplayCheck } from "./replay-check.ts";
 import { type Listeners, reportLeaving } from "./report-leaving.ts";
@@ -78,6 +79,7 @@ export class WorkerParts {
   readonly solo: SoloRule;
   readonly lines: RepeatedLines;
   readonly rates: RateCounter;
+  readonly pace: Pace;
   readonly housekeeper: Housekeeper;
   readonly tasks: WorkerTasks;
   readonly queries: WorkerQueries;
@@ -100,6 +102,7 @@ export class WorkerParts {
     this.replayCheck = options.verifyReplay && new ReplayCheck(ports, this.registry, options.verifyReplay);
     this.solo = new SoloRule(clock);
     this.lines = new RepeatedLines(ports);
+    this.pace = new Pace(() => clock.monotonic());
     this.rates = new RateCounter({ store, log, storeTime: params.storeTime });
     this.housekeeper = new Housekeeper({ store, log, storeTime: params.storeTime });
     const { ends, storeTime } = params;
@@ -244,7 +247,8 @@ export class WorkerParts {
 
   #load(loopDelayMs: number): WorkerLoad | undefined {
     const ofProcess = this.#params.ports.environment?.load?.();
-    return ofProcess && { runs: this.held.count, tasks: this.tasks.count, loopDelayMs, ...ofProcess };
+    if (!ofProcess) return undefined;
+    return { runs: this.held.count, tasks: this.tasks.count, loopDelayMs, ...ofProcess, pace: this.pace.take() };
   }
 
   #makeCommitter(): Committer {
@@ -299,6 +303,7 @@ export class WorkerParts {
       },
       onDead: this.#self.onDead,
       lines: this.lines,
+      pace: this.pace,
     });
   }
 
@@ -306,6 +311,7 @@ export class WorkerParts {
     return executorHost({
       ...this.#params,
       lines: this.lines,
+      pace: this.pace,
       committer: this.committer,
       lease: this.lease,
       inbox: this.#inbox,

@@ -120,7 +120,7 @@ export function makeReady({ keys, state }: LimitedQueue, key: string): void {
 
 /**
  * Gives up to so many places to what this claim can serve. Returns those that got one, in order, and when to ask again. `left`: something is
- * still to be sorted in.
+ * still to be sorted in; `sortsOn`: at once.
  */
 export function admitFrom<T extends { readonly priority: number }>(
   state: MemoryState,
@@ -129,7 +129,7 @@ export function admitFrom<T extends { readonly priority: number }>(
   serve: (entry: InQueue) => T | undefined,
   left: boolean,
   now: number,
-): { readonly admitted: readonly T[]; readonly nextAt: number | null } {
+): { readonly admitted: readonly T[]; readonly nextAt: number | null; readonly sortsOn: boolean } {
   const { keys, limits } = limited;
   for (const key of [...keys.values()]) if (key.wakeAt !== null && key.wakeAt <= now) makeReady(limited, key.key);
   const admission: Admission<{ readonly one: T; readonly entry: InQueue }> = admit(
@@ -168,7 +168,7 @@ export function admitFrom<T extends { readonly priority: number }>(
     givePlace(state, limited, key, { ...entry.entry, namespace: limited.namespace, queue: limited.queue }, now);
   const admitted = admission.taken.map(({ entry }) => entry.one);
   const again = left ? sortAgainAt(limits, limited.state, now) : null;
-  return { admitted, nextAt: earlier(nextAfter(limited, admission.nextAt), again) };
+  return { admitted, nextAt: earlier(nextAfter(limited, admission.nextAt), again), sortsOn: again === now };
 }
 
 /** Tokens make a key ready by themselves; the places of the queue do not. */

@@ -55,8 +55,8 @@ export function claimRuns(state: MemoryState, params: ClaimRunsParams, now: numb
       const row = state.runs.get(runId) as RunRecord;
       return isInLine(row, now) && found.serves(row) ? row : undefined;
     };
-    const { admitted, nextAt } = admitFrom(state, limited, limit - taken.length, serve, left, now);
-    moreDue ||= left && nextAt === now;
+    const { admitted, nextAt, sortsOn } = admitFrom(state, limited, limit - taken.length, serve, left, now);
+    moreDue ||= sortsOn;
     for (const row of admitted) {
       hold(state, row, params.workerId, params.claimId, now);
       taken.push(row);

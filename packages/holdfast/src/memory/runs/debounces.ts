@@ -1,4 +1,4 @@
-import { isDue } from "../../model/decisions/due-time.ts";
+import { deadlineFrom, isDue } from "../../model/decisions/due-time.ts";
 import { isClosed } from "../../model/run.ts";
 import type { DebounceParams, RefusedStart, StartOutcome } from "../../ports/store.ts";
 import { isOver, leaveLine, placedRun } from "../queues/place-state.ts";
@@ -20,6 +20,11 @@ export function debounceRun(state: MemoryState, params: DebounceParams, now: num
     row.version = pickVersion(state, params.start);
     row.queue = run.queue;
     row.priority = run.priority;
+    row.attributes = run.attributes;
+    row.timeoutMs = run.timeoutMs ?? null;
+    row.deadlineAt = deadlineFrom(now, run.timeoutMs);
+    if (row.deadlineAt === null) state.deadlines.delete(row.runId);
+    else state.deadlines.add(row.runId);
     noteQueue(state, row);
     if (row.status !== "parked") putOff(state, row, params, now);
     return { outcome: "returned", run: leanRow(row) };

@@ -41,9 +41,9 @@ export function claimTasks(state: MemoryState, params: ClaimTasksParams, now: nu
       const task = state.tasks.get(taskKey({ runId, seq })) as TaskRecord;
       return isTaskInLine(task) && fitsTask(task, params) ? task : undefined;
     };
-    const { admitted, nextAt } = admitFrom(state, limited, limit - taken.length, serve, left, now);
+    const { admitted, nextAt, sortsOn } = admitFrom(state, limited, limit - taken.length, serve, left, now);
     for (const task of admitted) take(task);
-    moreDue ||= left && nextAt === now;
+    moreDue ||= sortsOn;
     nextDueAt = earlier(nextDueAt, nextAt);
   };
   const limited = params.solo ? [] : limitedQueues(state, params);

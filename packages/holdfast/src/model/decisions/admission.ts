@@ -8,7 +8,15 @@
  *      has not been counted yet; the next claim does that.
  *  Q3. A place is given back once: by the end of its run, or of its attempt. A continuation inherits it; a reopened run waits anew.
  */
-import { NO_KEY, type PlaceLimits, type QueueLimits, type RateLimit, SORTED_MAX, SORTED_MIN } from "../queue-limits.ts";
+import {
+  ADMITTED_MAX,
+  NO_KEY,
+  type PlaceLimits,
+  type QueueLimits,
+  type RateLimit,
+  SORTED_MAX,
+  SORTED_MIN,
+} from "../queue-limits.ts";
 
 /** So many keys a round looks at. */
 const KEYS_MAX = 100;
@@ -55,11 +63,11 @@ export interface Lines<E> {
 export interface Admission<E> {
   readonly queue: PlaceState;
   readonly taken: readonly { readonly key: string; readonly entry: E }[];
-  /** When there is a token for the queue, if that is what it waits for. */
+  /** When there is a token for the queue, if that is what it waits for; now, if there is more to give than a claim may. */
   readonly nextAt: number | null;
 }
 
-/** Gives up to `limit` places. */
+/** Gives up to `limit` places, but no more than ADMITTED_MAX. */
 export function admit<E>(
   limits: QueueLimits,
   queue: PlaceState,
@@ -72,7 +80,7 @@ export function admit<E>(
   let state = queue;
   let turns = false;
   for (;;) {
-    const room = Math.min(limit - taken.length, freePlaces(limits, state, now));
+    const room = Math.min(Math.min(limit, ADMITTED_MAX) - taken.length, freePlaces(limits, state, now));
     const keys = room < 1 ? [] : lines.ready(Math.min(room, KEYS_MAX), passed);
     if (keys.length === 0) break;
     turns = true;
@@ -104,6 +112,8 @@ export function admit<E>(
   }
   const awaitedAt = tokenWaitedFor(limits, state, lines, now);
   if (turns) state = awaiting(state, awaitedAt !== null);
+  const cut = taken.length === ADMITTED_MAX && taken.length < limit && freePlaces(limits, state, now) >= 1;
+  if (cut && lines.ready(1, passed).length > 0) return { queue: state, taken, nextAt: now };
   return { queue: state, taken, nextAt: taken.length < limit ? awaitedAt : null };
 }
 

@@ -6,7 +6,9 @@
  *  G1. The name of a step or sleep is the id of its op, and each is done once per run. One that has ended is answered from the memo.
  *  G2. No call is answered before the events that its answer rests on are durable: what a guest knows cannot be taken back.
  *  G3. A call that is repeated gets the first answer, for as long as the run is held here.
- *  G4. Once the run has left, every call that still waits is refused: the guest drops the run, and another may get it.
+ *  G4. A run is not completed over steps that its guest has begun and not ended, unless it says that they do not matter: nobody else would
+ *      ever learn that they were dropped. One that fails drops them.
+ *  G5. Once the run has left, every call that still waits is refused: the guest drops the run, and another may get it.
  */
 import { HoldfastError } from "../../errors/holdfast-error.ts";
 import type { HistoryEvent } from "../../model/event.ts";
@@ -195,6 +197,7 @@ export class GuestMachine extends RunMachine implements GuestRun {
   async end(end: GuestEnd): Promise<void> {
     if (!this.outcome) {
       this.#assertOpen();
+      if (end.type === "completed" && !end.dropsOpenSteps) this.#assertNoneBegun();
       this.#conclude(end);
       this.params.driver?.poke();
     }
@@ -289,6 +292,14 @@ export class GuestMachine extends RunMachine implements GuestRun {
     this.#guests.left(this, "lost");
   }
 
+  /** Steps of an earlier hold that the guest has not asked for do not count: its code may not need them any longer. */
+  #assertNoneBegun(): void {
+    const open = [...this.#steps]
+      .filter(([name, { wanted }]) => (wanted || this.#stoppedAt.has(name)) && !this.#ended.has(name))
+      .map(([name]) => name);
+    if (open.length > 0) throw stepsOpen(this.run.runId, open);
+  }
+
   /** The guest has decided how the run ends: there is no turn for it. */
   #conclude(end: GuestEnd): void {
     const pending = this.ops.pending();
@@ -369,6 +380,15 @@ function lost(runId: string, how: string): HoldfastError {
   return new HoldfastError("guest_run_lost", `Run ${runId} is not yours any longer: ${how}. Drop it.`, {
     data: { runId, how },
   });
+}
+
+function stepsOpen(runId: string, open: readonly string[]): HoldfastError {
+  const shown = open.slice(0, 5).map((name) => `"${name}"`);
+  const named =
+    open.length > shown.length ? `${shown.join(", ")} and ${open.length - shown.length} more` : shown.join(", ");
+  const what = open.length === 1 ? `step ${named} has` : `steps ${named} have`;
+  const message = `Run ${runId} cannot be completed: ${what} begun and not ended. End what is open, or set drop_open_steps.`;
+  return new HoldfastError("steps_open", message, { data: { runId, steps: open.slice(0, 5) } });
 }
 
 function notRunning(name: string, attempt: number): HoldfastError {

@@ -27,7 +27,8 @@ export interface FailedStep {
 }
 
 export type GuestEnd =
-  | { readonly type: "completed"; readonly output: unknown }
+  /** `dropsOpenSteps`: the steps that it has begun and not ended do not matter to it any longer. */
+  | { readonly type: "completed"; readonly output: unknown; readonly dropsOpenSteps: boolean }
   | { readonly type: "failed"; readonly error: unknown };
 
 /** What a guest can do with a run. Every answer is durable; every call throws `guest_run_lost` once the run has left. */
@@ -47,6 +48,9 @@ export interface GuestRun {
   fail(name: string, error: unknown, attempt: number): Promise<FailedStep>;
   /** Whether the time is over. If it is not, the run is let go of until then. */
   sleep(name: string, ms: number): Promise<boolean>;
-  /** Resolves once the end is durable; it may be another one, which was decided before. */
+  /**
+   * Resolves once the end is durable; it may be another one, which was decided before. Throws `steps_open` if the guest has completed the
+   * run, and not the steps that it has begun.
+   */
   end(end: GuestEnd): Promise<void>;
 }

@@ -33,6 +33,7 @@ export class Annotator {
       ...(worker === undefined ? {} : { worker }),
       ...scope.branch,
     };
-    return { ...draft, meta };
+    const { type, op: id, payload } = draft;
+    return payload === undefined ? { type, op: id, meta } : { type, op: id, payload, meta };
   }
 }

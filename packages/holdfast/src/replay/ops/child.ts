@@ -71,15 +71,16 @@ function withChild<T>(
   const where = `child "${definition.name}"`;
   const spec = resolveChildSpec(definition, options, where);
   // At once: the code may change the object later.
-  let key = spec.key;
+  let keyed = spec;
   const encode = (): Payload => {
     const checked = checkedInput(definition, input);
-    key ??= keyFrom(definition, checked);
+    const key = spec.key ?? keyFrom(definition, checked);
+    if (key !== spec.key) keyed = { ...spec, key };
     return machine.codec.encode(checked, `input of ${where}`);
   };
   return withData(encode, (payload) => {
     const deep = tooDeep(machine);
-    return deep ? quiet(Promise.reject(deep)) : ask(new ChildWork(machine.run, { ...spec, key }, payload, byHandle));
+    return deep ? quiet(Promise.reject(deep)) : ask(new ChildWork(machine.run, keyed, payload, byHandle));
   });
 }
 

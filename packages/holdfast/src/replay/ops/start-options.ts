@@ -7,8 +7,8 @@ import {
   checkOptions,
   isId,
   isName,
+  kept,
   type OptionChecks,
-  requireName,
   requireTimeout,
   thrown,
   wholeNumber,
@@ -17,9 +17,12 @@ import { shownValue } from "../../errors/shown-value.ts";
 import type { CheckedDuration } from "../../model/checked-duration.ts";
 import type { ClosePolicy } from "../../model/child.ts";
 import type { Attributes } from "../../model/event.ts";
+import { nameFault } from "../../model/names.ts";
 import { PRIORITY_MAX, PRIORITY_MIN } from "../../model/run.ts";
 import type { OfferedNames, Offers } from "../context/offers.ts";
 import type { ChildSpec } from "./child-work.ts";
+
+const KEY_ADVICE = "It must return a text for every input, or the start must pass a key.";
 
 /** A workflow, as far as starting a run of it is concerned. Made by `workflow`. */
 export interface ChildDefinition<I = unknown, O = unknown, M extends Offers = Offers> {
@@ -131,8 +134,18 @@ export function requireChildDefinition(definition: unknown, call: string): void 
 export function keyFrom({ name, keyOf }: Pick<ChildDefinition, "name" | "keyOf">, input: unknown): string | undefined {
   if (!keyOf) return undefined;
   const key = computedKey(name, keyOf, input);
-  requireName(key, `key of workflow "${name}"`);
+  requireComputedKey(key, name);
   return key;
+}
+
+/** Plain JavaScript may return something else. */
+function requireComputedKey(key: unknown, name: string): void {
+  const fault = nameFault(key);
+  if (fault === undefined) return;
+  const what = typeof key === "string" ? `which ${fault}` : "not a text";
+  const advice = `${KEY_ADVICE} For runs without a key, leave out the option key of the workflow.`;
+  const message = `key of workflow "${name}": the function returned ${shownValue(key)}, ${what}. ${advice}`;
+  throw new HoldfastError("invalid_name", message, { data: { name: kept(key) } });
 }
 
 function computedKey(name: string, keyOf: NonNullable<ChildDefinition["keyOf"]>, input: unknown): string {
@@ -140,7 +153,7 @@ function computedKey(name: string, keyOf: NonNullable<ChildDefinition["keyOf"]>,
     return keyOf(input as never);
   } catch (error) {
     const where = `key of workflow "${name}"`;
-    const message = `${where}: the function threw ${thrown(error)}. It must return a text for every input, or the start must pass a key.`;
+    const message = `${where}: the function threw ${thrown(error)}. ${KEY_ADVICE}`;
     throw new HoldfastError("invalid_option", message, { data: { where, option: "key" }, cause: error });
   }
 }

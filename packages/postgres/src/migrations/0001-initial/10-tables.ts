@@ -52,30 +52,22 @@ create table lanes (
   unique (namespace, queue, workflow, version, priority));
 
 create table runs (
-  run_id       uuid primary key,
+  -- An update logs what lies between the first and the last byte that it changes. So what stays comes first and last, with what changes
+  -- together in between.
+  run_id       uuid primary key with (fillfactor = 70),
   -- The key of its events. It is shorter than the run id, and the events table has the most rows.
   run_no       bigint generated always as identity (cache 20),
-  held_by      uuid,
-  claim_id     uuid,
-  available_at bigint,
   created_at   bigint not null,
-  started_at   bigint,
-  ended_at     bigint,
-  deadline_at  bigint,
-  tail_at      bigint,
   lane_id      int not null,
   epoch        int not null,
-  commit_no    int not null default 0,
-  event_count  int not null default 0,
-  delivered    int not null default 0,
-  consumed     int not null default 0,
-  status       run_status not null,
-  deaths       smallint not null default 0,
-  alone_deaths smallint not null default 0,
-  tail_type    smallint,
-  alone        boolean not null default false,
-  suspect      boolean not null default false,
-  waiting_for  text[],
+  started_at   bigint,
+  deadline_at  bigint,
+  ended_at     bigint,
+  tail_at      bigint,
+  held_by      uuid,
+  claim_id     uuid,
+  -- The literal of a text array: half as long as the array.
+  waiting_for  text,
   continued_as uuid,
   compensation text,
   output       bytea,
@@ -86,7 +78,18 @@ create table runs (
   tail_meta    bytea,
   -- The code that has parked the run since it last made progress: identities, the latest first, separated by blanks.
   parked_by    text collate "C",
-  -- Null is "no" in these two, so that a run that has nothing to do with other runs has no byte of them.
+  tail_type    smallint,
+  available_at bigint,
+  status       run_status not null,
+  commit_no    int not null default 0,
+  event_count  int not null default 0,
+  delivered    int not null default 0,
+  consumed     int not null default 0,
+  deaths       smallint not null default 0,
+  alone_deaths smallint not null default 0,
+  alone        boolean not null default false,
+  suspect      boolean not null default false,
+  -- Null is "no" in these three, so that a run that has nothing to do with other runs has no byte of them.
   awaited      boolean,  -- the op that started it, or a watcher, is to be told how it ends
   owes         boolean,  -- it has debts
   has_children boolean   -- or may have some soon
@@ -97,8 +100,10 @@ create index runs_due on runs (lane_id, suspect, available_at) where available_a
 create index runs_held on runs (held_by, created_at) where held_by is not null;
 create index runs_deadline on runs (deadline_at) where deadline_at is not null and ended_at is null;
 create index runs_parked on runs (lane_id, parked_by) where parked_by is not null and ended_at is null;
--- Lists of open runs; those that are held are in runs_held.
-create index runs_open on runs (lane_id, created_at) where held_by is null and ended_at is null;
+-- Lists of open runs. Those that are held are in runs_held, and those that were due when they were created, until they begin, are in
+-- runs_due, in the same order.
+create index runs_open on runs (lane_id, created_at) where held_by is null and ended_at is null
+  and (started_at is not null or available_at is null or available_at <> created_at);
 create index runs_odd on runs (status, created_at) where status in
   ('parked', 'compensating', 'failed', 'canceled', 'terminated', 'timed_out', 'moved');
 -- For retention. Including the status costs nothing: the entry is padded to eight bytes either way.
@@ -106,7 +111,8 @@ create index runs_ended on runs (lane_id, status, ended_at) where ended_at is no
 
 create table run_starts (
   run_id         uuid primary key,
-  chain_id       uuid not null,
+  -- The first run of its chain. Null: itself.
+  chain_id       uuid,
   continued_from uuid,
   created_at     bigint not null,
   lane_id        int not null,
@@ -136,8 +142,9 @@ create table run_starts (
 -- it so. Of two that add one at once, this key lets only one.
 create unique index run_starts_id on run_starts (namespace, id, nth);
 create index run_starts_chain on run_starts (chain_id, created_at) where continued_from is not null;
--- Ascending, and read backwards: new rows go to the end of the index, where inserting is cheapest.
-create index run_starts_lane on run_starts (lane_id, created_at, run_id);
+-- Ascending, and read backwards: new rows go to the end of the index, where inserting is cheapest. Runs of the same millisecond are
+-- sorted by whoever reads them.
+create index run_starts_lane on run_starts (lane_id, created_at);
 
 create table run_attributes (run_id uuid primary key, attributes jsonb not null);
 create index run_attributes_gin on run_attributes using gin (attributes jsonb_path_ops);
@@ -166,7 +173,8 @@ create table inbox (
   payload    bytea not null,
   primary key (run_id, number)
 ) with (vacuum_truncate = false);
-create unique index inbox_once on inbox (chain_id, message_id, run_id);
+-- For deduplication, which has the run locked. Ids may be long: their hashes take less.
+create index inbox_once on inbox (chain_id, hashtext(message_id)) where chain_id is not null;
 
 -- Everything a claim of tasks filters on. External tasks have a lane as well; nobody claims them.
 create table task_lanes (
@@ -291,24 +299,25 @@ create table versions (
   share         double precision not null default 0,
   deprecated    boolean not null default false,
   registered_at bigint not null,
+  starts        text, -- what its runs have, as JSON
   primary key (namespace, workflow, version));
 
 -- A run as the port sees it, without and with its payloads.
 create view lean_rows as
-select r.run_id, s.chain_id, s.namespace, s.id, l.workflow, l.version, l.queue, l.priority, coalesce(s.seed, s.run_id::text) as seed, r.status, r.epoch,
+select r.run_id, coalesce(s.chain_id, r.run_id) as chain_id, s.namespace, s.id, l.workflow, l.version, l.queue, l.priority, coalesce(s.seed, s.run_id::text) as seed, r.status, r.epoch,
        r.commit_no, r.held_by, r.claim_id, r.available_at, ${EVENT_COUNT} as event_count, r.delivered, r.consumed, r.deaths,
        r.alone_deaths, r.alone, r.suspect, r.created_at, r.started_at, r.ended_at, r.deadline_at, s.timeout_ms,
-       coalesce(a.attributes, '{}') as attributes, coalesce(r.waiting_for, '{}') as waiting_for, r.compensation,
+       coalesce(a.attributes, '{}') as attributes, coalesce(r.waiting_for::text[], '{}') as waiting_for, r.compensation,
        s.continued_from, r.continued_as, ${LINEAGE} as lineage, s.key
   from runs r
   join run_starts s using (run_id)
   join lanes l on l.lane_id = r.lane_id
   left join run_attributes a using (run_id);
 create view run_rows as
-select r.run_id, s.chain_id, s.namespace, s.id, l.workflow, l.version, l.queue, l.priority, coalesce(s.seed, s.run_id::text) as seed, r.status, r.epoch,
+select r.run_id, coalesce(s.chain_id, r.run_id) as chain_id, s.namespace, s.id, l.workflow, l.version, l.queue, l.priority, coalesce(s.seed, s.run_id::text) as seed, r.status, r.epoch,
        r.commit_no, r.held_by, r.claim_id, r.available_at, ${EVENT_COUNT} as event_count, r.delivered, r.consumed, r.deaths,
        r.alone_deaths, r.alone, r.suspect, r.created_at, r.started_at, r.ended_at, r.deadline_at, s.timeout_ms,
-       coalesce(a.attributes, '{}') as attributes, coalesce(r.waiting_for, '{}') as waiting_for, r.compensation,
+       coalesce(a.attributes, '{}') as attributes, coalesce(r.waiting_for::text[], '{}') as waiting_for, r.compensation,
        s.continued_from, r.continued_as, s.input, r.output, r.error, ${LINEAGE} as lineage, s.key
   from runs r
   join run_starts s using (run_id)

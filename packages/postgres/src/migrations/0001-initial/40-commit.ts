@@ -63,6 +63,7 @@ declare
   v_moved boolean[];     -- and its transition was applied
   v_ended uuid[]; v_ended_lane int[];  -- and it was an end
   v_tied int[];          -- passed, and is awaited or owes something
+  v_awaited uuid[];      -- and ended, and is awaited
   v_heirs int[];
   v_parents uuid[];      -- and they ended or continued, and have children
   v_lanes int[]; v_task_lanes int[]; v_lines text[] := '{}'; v_some uuid[]; v_again boolean := false;
@@ -121,7 +122,7 @@ begin
                           -- A run that is due now stays due now, even past its deadline.
                           then case when j.available_at <= o_now then j.available_at
                                     else least(j.available_at, case when not j.clear_deadline then r.deadline_at end) end end,
-      waiting_for  = case when j.kind = 's' and r.delivered <= j.consumed then j.waiting_for::text[] end,
+      waiting_for  = case when j.kind = 's' and r.delivered <= j.consumed then j.waiting_for end,
       -- The clock may have been set back. The last event is looked up only if this flush has none.
       ended_at     = case when j.kind in ('e', 'u', 'c')
                           then greatest(o_now, r.created_at, r.started_at, coalesce(j.available_at,
@@ -152,14 +153,16 @@ begin
       and r.held_by is not distinct from v_worker[j.by]
       and (j.kind not in ('u', 'q') or r.delivered <= j.consumed) and (v_ok is null or v_ok[j.i])
     returning j.i, r.run_no, r.delivered, j.kind, not (j.stays and r.delivered > j.consumed) as moved,
-              r.event_count < 0 as gap, r.lane_id, r.awaited or r.owes as tied, r.has_children
+              r.event_count < 0 as gap, r.lane_id, r.awaited or r.owes as tied,
+              r.awaited and r.ended_at is not null and r.continued_as is null as told, r.has_children
   )
   select array_agg(u.i), array_agg('w'::"char"), array_agg(u.kind = 'h' or not u.moved), array_agg(u.delivered),
          array_agg(u.run_no), array_agg(u.moved), array_agg(p_run[u.i]) filter (where u.gap),
          array_agg(p_run[u.i]) filter (where u.moved and u.kind in ('e', 'u')),
          array_agg(u.lane_id) filter (where u.moved and u.kind in ('e', 'u')), array_agg(u.i) filter (where u.tied),
+         array_agg(p_run[u.i]) filter (where u.told),
          array_agg(p_run[u.i]) filter (where u.moved and u.kind in ('e', 'u', 'c') and u.has_children)
-    into v_i, v_outcome, v_held, v_delivered, v_no, v_moved, v_some, v_ended, v_ended_lane, v_tied, v_parents
+    into v_i, v_outcome, v_held, v_delivered, v_no, v_moved, v_some, v_ended, v_ended_lane, v_tied, v_awaited, v_parents
     -- Sorted once, not once in each aggregate.
     from (select * from updated order by i) u;
   -- The fence rules out gaps, unless the caller counts wrongly.
@@ -199,7 +202,7 @@ begin
   if not p_skip then perform set_config('lock_timeout', '3ms', true); end if;
   -- 4. What goes to others. Starts of children have the rows of their parents locked: there will be no more of them.
   if v_parents is not null then perform 1 from runs r where r.run_id = any (v_parents) for update; end if;
-  if v_tied is not null then
+  if v_tied is not null and cardinality(n_i) > 0 then
     v_heirs := array(select t.i from unnest(v_tied) t(i)
                       where (select r.awaited and r.continued_as is not null from runs r where r.run_id = p_run[t.i]));
   end if;
@@ -218,9 +221,7 @@ begin
         n_delay, n_timeout, n_key, c_i, c_kind, c_name, c_message, c_payload, v_heirs);
   end if;
   if v_tied is not null or v_parents is not null then
-    v_lines := v_lines || owe_ends(array(select p_run[t.i] from unnest(v_tied) t(i)
-                            where (select r.awaited and r.ended_at is not null and r.continued_as is null
-                                     from runs r where r.run_id = p_run[t.i])), v_parents, o_now);
+    v_lines := v_lines || owe_ends(v_awaited, v_parents, o_now, true);
     if cardinality(n_i) > 0 then
       v_some := array(select p_run[t.i] from unnest(v_tied) t(i)
                        where (select r.awaited and r.continued_as is not null from runs r where r.run_id = p_run[t.i]));
@@ -275,12 +276,12 @@ begin
   if v_tied is not null or v_parents is not null or x_i is not null or b_i is not null or v_again then
     -- Without watchers, a result is for the parent.
     select array_agg(a.i), string_agg(coalesce(case
-             when (select 1 from debts d where d.run_id = a.run_id and d.kind <> 'result' limit 1) is null
-              and (select 1 from watches w where w.chain_id =
-                     (select s.chain_id from run_starts s where s.run_id = a.run_id) limit 1) is null
-             then (select d.debt_no from debts d where d.run_id = a.run_id and d.kind = 'result') end::text, ''), ',')
+             when not d.others and (select 1 from watches w where w.chain_id =
+                     (select coalesce(s.chain_id, s.run_id) from run_starts s where s.run_id = a.run_id) limit 1) is null then d.result end::text, ''), ',')
       into o_owes, o_debts
       from unnest(p_run) with ordinality as a(run_id, i)
+     cross join lateral (select max(x.debt_no) filter (where x.kind = 'result') as result, bool_or(x.kind <> 'result') as others
+                           from debts x where x.run_id = a.run_id) d
      where v_outcome[a.i] = 'w' and (select r.owes from runs r where r.run_id = a.run_id);
   end if;
   o_outcome := array_to_string(v_outcome, '');
@@ -301,7 +302,7 @@ begin
   with born as (
     insert into run_starts (run_id, chain_id, namespace, id, nth, created_at, lane_id, continued_from, timeout_ms, seed, input,
                             parent_namespace, parent_run_id, parent_id, parent_op, root_run_id, root_id, depth, key)
-    select n.run_id, s.chain_id, s.namespace, s.id, s.nth + 1, greatest(p_now, s.created_at + 1), n.lane_id, s.run_id, n.timeout,
+    select n.run_id, coalesce(s.chain_id, s.run_id), s.namespace, s.id, s.nth + 1, greatest(p_now, s.created_at + 1), n.lane_id, s.run_id, n.timeout,
            nullif(n.seed, n.run_id::text), n.input, s.parent_namespace, s.parent_run_id, s.parent_id, s.parent_op, s.root_run_id, s.root_id, s.depth, n.key
       from unnest(n_i, n_run, n_lane, n_timeout, n_seed, n_input, n_key) as n(i, run_id, lane_id, timeout, seed, input, key)
       join run_starts s on s.run_id = p_run[n.i] where v_moved[n.i]

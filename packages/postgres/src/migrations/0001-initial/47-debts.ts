@@ -9,7 +9,7 @@ language sql stable as $$
      select o.run_id
        from (select case when f.run_id is not null and f.ended_at is null then f.run_id
                          when f.run_id is null or f.continued_as is not null then (
-                           select n.run_id from (select s.run_id, s.chain_id from run_starts s
+                           select n.run_id from (select s.run_id, coalesce(s.chain_id, s.run_id) as chain_id from run_starts s
                                                   where s.namespace = c.namespace and s.id = c.id order by s.nth desc limit 1) n
                             where n.chain_id = c.run_id and (select r.ended_at is null from runs r where r.run_id = n.run_id)) end
              as run_id offset 0) o
@@ -42,13 +42,13 @@ begin
      order by c.created_at desc, c.run_id desc limit p_limit;
 end $$;
 
--- The rows of the runs are locked.
-create function owe(p_run uuid[], p_kind text, p_now bigint) returns void
+-- The rows of the runs are locked. p_marked: they say already that they owe something.
+create function owe(p_run uuid[], p_kind text, p_now bigint, p_marked boolean default false) returns void
 language plpgsql volatile set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
   if cardinality(p_run) = 0 then return; end if;
   insert into debts (run_id, kind, at) select k.run_id, p_kind, p_now from unnest(p_run) k(run_id) on conflict do nothing;
-  update runs r set owes = true where r.run_id = any (p_run) and r.owes is null;
+  if not p_marked then update runs r set owes = true where r.run_id = any (p_run) and r.owes is null; end if;
 end $$;
 
 -- The same for senders of updates. p_run: runs that have ended, in whatever way.
@@ -61,17 +61,18 @@ end $$;
 
 -- Every end of a run that has to do with others, however it came about. p_awaited: runs that somebody may wait for, or that have
 -- requested locks or have to do with a queue with limits, and that have
--- not continued. p_parents: runs that have children, and get no more of them. Returns hints.
-create function owe_ends(p_awaited uuid[], p_parents uuid[], p_now bigint) returns text[]
+-- not continued. p_parents: runs that have children, and get no more of them. p_marked: the awaited ones say already that they owe
+-- something. Returns hints.
+create function owe_ends(p_awaited uuid[], p_parents uuid[], p_now bigint, p_marked boolean default false) returns text[]
 language plpgsql volatile set enable_seqscan = off set enable_bitmapscan = off as $$
 declare v_told uuid[]; v_lines text[];
 begin
   if cardinality(p_awaited) > 0 then
     v_told := array(
       select a.run_id from unnest(p_awaited) a(run_id)
-       where (select s.parent_op is not null or (select 1 from watches w where w.chain_id = s.chain_id limit 1) is not null
+       where (select s.parent_op is not null or (select 1 from watches w where w.chain_id = coalesce(s.chain_id, s.run_id) limit 1) is not null
                 from run_starts s where s.run_id = a.run_id));
-    perform owe(v_told, 'result', p_now);
+    perform owe(v_told, 'result', p_now, p_marked);
     perform owe_replies(p_awaited, p_now);
     perform give_locks_back(p_awaited, p_now);
     v_lines := give_places_back(p_awaited, array_fill(0, array[cardinality(p_awaited)]));
@@ -157,13 +158,13 @@ begin
              order by d.debt_no limit p_limit) k;
   end if;
   return query
-    select d.debt_no, d.kind, s.namespace, s.run_id, s.id, s.chain_id, l.workflow, l.version, r.status, r.output, r.error,
+    select d.debt_no, d.kind, s.namespace, s.run_id, s.id, coalesce(s.chain_id, s.run_id), l.workflow, l.version, r.status, r.output, r.error,
            r.compensation, r.event_count,
            case when d.kind = 'result' and s.parent_op is not null
                 then json_build_object('namespace', s.parent_namespace, 'runId', s.parent_run_id, 'op', s.parent_op) end,
            case when d.kind = 'result' then
              (select json_agg(json_build_object('namespace', w.namespace, 'runId', w.run_id, 'op', w.op))
-                from (select * from watches x where x.chain_id = s.chain_id order by x.run_id, x.op limit 500) w) end,
+                from (select * from watches x where x.chain_id = coalesce(s.chain_id, s.run_id) order by x.run_id, x.op limit 500) w) end,
            case when d.kind = 'close' then
              (select json_agg(json_build_object('namespace', c.namespace, 'runId', c.run_id, 'openRunId', c.open_run_id,
                                                'policy', c.policy))
@@ -189,46 +190,56 @@ returns int
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan
 set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off as $$
-declare v_locked uuid[]; v_i int[]; v_paid uuid[];
+declare v_k int[]; v_rows tid[]; v_i int[]; v_free tid[]; v_paid int := 0;
 begin
-  v_locked := array(select r.run_id from (select distinct a.run_id from unnest(p_run) a(run_id)) k
-                      join runs r on r.run_id = k.run_id for no key update of r skip locked);
-  v_i := array(select a.i from unnest(p_namespace, p_run, p_no) with ordinality as a(namespace, run_id, debt_no, i)
-                 join debts d on d.run_id = a.run_id and d.debt_no = a.debt_no
-                where a.run_id = any (v_locked)
-                  and (select s.namespace from run_starts s where s.run_id = a.run_id) = a.namespace);
-  if cardinality(v_i) = 0 then return 0; end if;
-  if cardinality(c_i) > 0 then
-    -- A purge or a reopening may have locked some: those are listed again.
-    update children c set closed = true where c.ctid = any (array(
-      select x.ctid from unnest(c_i, c_run) as k(i, run_id) join children x on x.parent_run_id = p_run[k.i] and x.run_id = k.run_id
-       where k.i = any (v_i) and not x.closed for no key update of x skip locked));
-  end if;
-  if cardinality(w_i) > 0 then
-    delete from watches w using unnest(w_i, w_run, w_op) as k(i, run_id, op)
-     where k.i = any (v_i) and w.chain_id = (select s.chain_id from run_starts s where s.run_id = p_run[k.i])
-       and w.run_id = k.run_id and w.op = k.op;
-  end if;
-  if cardinality(r_i) > 0 then
-    update replies p set reply_to = null
-      from unnest(r_i, r_message) as k(i, message_id) join run_starts s on s.run_id = p_run[k.i]
-      join inbox m on m.chain_id = s.chain_id and m.message_id = k.message_id and m.run_id = s.run_id
-     where k.i = any (v_i) and p.run_id = m.run_id and p.number = m.number;
-  end if;
+  select array_agg(k.i), array_agg(k.place) into v_k, v_rows
+    from (select a.i, r.ctid as place from unnest(p_run) with ordinality as a(run_id, i)
+            join runs r on r.run_id = a.run_id for no key update of r skip locked) k;
+  -- Most are results for the parent alone: nothing but the debt is in the way.
   with paid as (
-    delete from debts d using unnest(v_i) k(i) join runs r on r.run_id = p_run[k.i]
-     where d.run_id = r.run_id and d.debt_no = p_no[k.i]
-       and case d.kind
-           when 'result' then (select 1 from watches w where w.chain_id =
-                                 (select s.chain_id from run_starts s where s.run_id = r.run_id) limit 1) is null
-           when 'close' then (select 1 from children_to_close(r.run_id, r.ended_at is not null) limit 1) is null
-           when 'reply' then (select 1 from replies_to_tell(r.run_id) limit 1) is null
-           when 'lock' then (select 1 from locks l where l.run_id = r.run_id and l.given_back limit 1) is null end
-    returning d.run_id)
-  select array_agg(p.run_id) into v_paid from paid p;
+    delete from debts d using unnest(v_k, v_rows) as k(i, place) join run_starts s on s.run_id = p_run[k.i] and s.namespace = p_namespace[k.i]
+     where d.run_id = s.run_id and d.kind = 'result' and d.debt_no = p_no[k.i]
+       and (select 1 from watches w where w.chain_id = coalesce(s.chain_id, s.run_id) limit 1) is null
+    returning k.i, k.place)
+  select array_agg(p.i), array_agg(p.place), count(*) into v_i, v_free, v_paid from paid p;
+  if v_paid < cardinality(v_k) then
+    v_i := array(select k.i from unnest(v_k) k(i)
+                   join debts d on d.run_id = p_run[k.i] and d.debt_no = p_no[k.i]
+                  where (v_i is null or k.i <> all (v_i)) and (select s.namespace from run_starts s where s.run_id = p_run[k.i]) = p_namespace[k.i]);
+    v_paid := v_paid + cardinality(v_i);
+    if cardinality(c_i) > 0 then
+      -- A purge or a reopening may have locked some: those are listed again.
+      update children c set closed = true where c.ctid = any (array(
+        select x.ctid from unnest(c_i, c_run) as k(i, run_id) join children x on x.parent_run_id = p_run[k.i] and x.run_id = k.run_id
+         where k.i = any (v_i) and not x.closed for no key update of x skip locked));
+    end if;
+    if cardinality(w_i) > 0 then
+      delete from watches w using unnest(w_i, w_run, w_op) as k(i, run_id, op)
+       where k.i = any (v_i) and w.chain_id = (select coalesce(s.chain_id, s.run_id) from run_starts s where s.run_id = p_run[k.i])
+         and w.run_id = k.run_id and w.op = k.op;
+    end if;
+    if cardinality(r_i) > 0 then
+      update replies p set reply_to = null
+        from unnest(r_i, r_message) as k(i, message_id) join run_starts s on s.run_id = p_run[k.i]
+        join inbox m on m.chain_id = coalesce(s.chain_id, s.run_id) and hashtext(m.message_id) = hashtext(k.message_id) and m.message_id = k.message_id
+         and m.run_id = s.run_id
+       where k.i = any (v_i) and p.run_id = m.run_id and p.number = m.number;
+    end if;
+    with paid as (
+      delete from debts d using unnest(v_i) k(i) join runs r on r.run_id = p_run[k.i]
+       where d.run_id = r.run_id and d.debt_no = p_no[k.i]
+         and case d.kind
+             when 'result' then (select 1 from watches w where w.chain_id =
+                                   (select coalesce(s.chain_id, s.run_id) from run_starts s where s.run_id = r.run_id) limit 1) is null
+             when 'close' then (select 1 from children_to_close(r.run_id, r.ended_at is not null) limit 1) is null
+             when 'reply' then (select 1 from replies_to_tell(r.run_id) limit 1) is null
+             when 'lock' then (select 1 from locks l where l.run_id = r.run_id and l.given_back limit 1) is null end
+      returning r.ctid as place)
+    select v_free || array_agg(p.place) into v_free from paid p;
+  end if;
   update runs r set owes = null
-   where r.run_id = any (v_paid) and (select 1 from debts d where d.run_id = r.run_id limit 1) is null;
-  return cardinality(v_i);
+   where r.ctid = any (v_free) and (select 1 from debts d where d.run_id = r.run_id limit 1) is null;
+  return v_paid;
 end $$;
 
 -- Has ops told of the ends of runs. A run that is open is locked; one that has ended needs no lock.
@@ -246,7 +257,7 @@ begin
   v_target := array(
     select case when r.continued_as is null then t.run_id else
              (select x.run_id from run_starts s
-                join run_starts x on x.namespace = s.namespace and x.id = s.id and x.chain_id = s.chain_id
+                join run_starts x on x.namespace = s.namespace and x.id = s.id and coalesce(x.chain_id, x.run_id) = coalesce(s.chain_id, s.run_id)
                where s.run_id = t.run_id order by x.nth desc limit 1) end
       from (select k.i, run_of(p_run[k.i], p_namespace[k.i], p_id[k.i]) as run_id
               from generate_subscripts(p_run, 1) k(i)) t
@@ -255,7 +266,7 @@ begin
                       join runs r on r.run_id = k.run_id
                      where r.ended_at is null for no key update of r skip locked);
   insert into watches (chain_id, run_id, op, namespace)
-  select s.chain_id, b_run[k.i], b_op[k.i], b_namespace[k.i]
+  select coalesce(s.chain_id, s.run_id), b_run[k.i], b_op[k.i], b_namespace[k.i]
     from unnest(v_target) with ordinality as k(run_id, i) join run_starts s on s.run_id = k.run_id
    where k.run_id = any (v_locked) and b_run[k.i] is not null and is_allowed(p_namespace[k.i], b_namespace[k.i])
   on conflict do nothing;
@@ -268,7 +279,7 @@ begin
                           when r.run_id is null or r.gone then 'not_found'
                           when r.run_id = any (v_locked) then 'watching'
                           when r.status = 'continued' or r.ended_at is null then 'busy' else 'ended' end,
-           s.namespace, s.run_id, s.id, s.chain_id, l.workflow, l.version, r.status, r.output, r.error, r.compensation, r.event_count
+           s.namespace, s.run_id, s.id, coalesce(s.chain_id, s.run_id), l.workflow, l.version, r.status, r.output, r.error, r.compensation, r.event_count
       from unnest(v_target) with ordinality as k(run_id, i)
       left join lateral (
         select x.*, x.continued_as is not null
@@ -286,7 +297,7 @@ begin
   update runs r set owes = null
    where r.run_id = p_run and r.owes and (select 1 from debts d where d.run_id = p_run limit 1) is null;
   update children c set closed = false where c.ctid = any (array(
-    select x.ctid from run_starts s join children x on x.parent_run_id = s.parent_run_id and x.run_id = s.chain_id
+    select x.ctid from run_starts s join children x on x.parent_run_id = s.parent_run_id and x.run_id = coalesce(s.chain_id, s.run_id)
      where s.run_id = p_run and x.closed and x.policy <> 'abandon' for no key update of x skip locked));
 end $$;
 `;

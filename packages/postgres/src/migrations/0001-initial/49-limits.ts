@@ -100,7 +100,7 @@ begin
   return greatest(0, v_backlog - (select count(*) from (select 1 from lines l where l.limited_id = p_limited limit v_backlog) x)
     - (select count(*) from (select 1 from lanes n join runs r on r.lane_id = n.lane_id
                               where n.limited_id = p_limited and r.available_at <= p_now
-                                and coalesce(r.waiting_for[1], '') not like 'queue:%#05' limit v_backlog) x));
+                                and coalesce((r.waiting_for::text[])[1], '') not like 'queue:%#05' limit v_backlog) x));
 end $$;
 
 -- p_awaited: something waits for them, so what falls into a full bucket for a moment is not lost (tokensIn).
@@ -128,7 +128,7 @@ create function sorted_at_each_end(q limited, p_now bigint) returns int language
   select greatest(10, least(25, (q.limits ->> 'concurrency')::bigint - q.running,
     floor(tokens_in(q.tokens, q.tokens_at, q.limits -> 'rate', p_now, q.awaited))::bigint))::int $$;
 
--- Gives up to p_limit places to the heads of the lines, as far as they are in these lanes. The rows of runs or tasks that got one are
+-- Gives up to p_limit places to the heads of the lines, but no more than 16 (ADMITTED_MAX), as far as they are in these lanes. The rows of runs or tasks that got one are
 -- locked, and returned in order.
 create function admit_places(
   p_limited int, p_kind text, p_lanes int[], p_priorities int[], p_limit int, p_now bigint,
@@ -150,7 +150,7 @@ begin
   select array_agg(x.key) into v_keys from limited_keys x where x.limited_id = p_limited and x.wake_at <= p_now;
   if v_keys is not null then perform keys_ready(p_limited, v_keys, null, q.virtual_time); end if;
   for v_round in 1..1000 loop
-    v_room := least(p_limit - cardinality(o_run), v_max - q.running, floor(v_tokens)::bigint);
+    v_room := least(least(p_limit, 16) - cardinality(o_run), v_max - q.running, floor(v_tokens)::bigint);
     exit when v_room < 1;
     -- One place after the other, each to the key with the lowest virtual time, as far as it has free places of its own.
     with ready as materialized (
@@ -234,6 +234,11 @@ begin
   v_awaited := coalesce(v_tokens < 1 and (v_max is null or q.running < v_max), false)
                and (select 1 from limited_keys x where x.limited_id = p_limited and x.ready limit 1) is not null;
   if v_awaited and cardinality(o_run) < p_limit then o_next := token_at(v_tokens, v_rate, p_now, 1); end if;
+  -- There is more to give than a claim may.
+  if cardinality(o_run) = 16 and p_limit > 16 and coalesce(least(v_max - q.running, floor(v_tokens)::bigint) >= 1, true)
+     and (select 1 from limited_keys x where x.limited_id = p_limited and x.ready and x.key <> all (v_passed) limit 1) is not null then
+    o_next := p_now;
+  end if;
   if v_max is null or q.running < v_max then
     o_next := least(o_next, (select x.wake_at from limited_keys x where x.limited_id = p_limited and x.wake_at is not null order by x.wake_at limit 1));
   end if;
@@ -318,7 +323,7 @@ begin
     v_key := array(select coalesce((select s.key from run_starts s where s.run_id = w.run_id), '') from unnest(w_run) with ordinality as w(run_id, i)
                     order by w.i);
     -- awaited: its end concerns others.
-    update runs r set available_at = r.deadline_at, awaited = true, waiting_for = array['queue:' || q.queue || '#05']
+    update runs r set available_at = r.deadline_at, awaited = true, waiting_for = array['queue:' || q.queue || '#05']::text
      where r.ctid = any (w_rows);
     with entered as (
       insert into lines (limited_id, key, lane_id, at, run_no, run_id, seq)

@@ -99,7 +99,7 @@ begin
        where cardinality(v_rows) = 0 and r.run_id = any (v_ids) and r.held_by = p_worker and r.claim_id = p_claim
     )
     select null::boolean, null::bigint, null::boolean, null::bigint, null::boolean, null::json,
-           o.run_id, nullif(s.chain_id, o.run_id), s.continued_from, s.id, s.seed, o.lane_id,
+           o.run_id, s.chain_id, s.continued_from, s.id, s.seed, o.lane_id,
            o.status, o.epoch, o.commit_no,
            -- A run that was claimed before may have recorded something since.
            case when cardinality(v_rows) > 0 then o.event_count else greatest(o.event_count,

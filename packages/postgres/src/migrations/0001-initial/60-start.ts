@@ -1,7 +1,7 @@
 /** What is in run_starts about new runs, whose positions, times and numbers are in v_new, v_created and v_nth. */
-const ADD_STARTS = `insert into run_starts (run_id, chain_id, lane_id, nth, namespace, id, created_at, timeout_ms, seed, input,
+const ADD_STARTS = `insert into run_starts (run_id, lane_id, nth, namespace, id, created_at, timeout_ms, seed, input,
                                 parent_namespace, parent_run_id, parent_id, parent_op, root_run_id, root_id, depth, key)
-        select p_run[f.i], p_run[f.i], v_lane[f.i], f.nth, p_namespace[f.i], p_id[f.i], f.created_at, p_timeout[f.i],
+        select p_run[f.i], v_lane[f.i], f.nth, p_namespace[f.i], p_id[f.i], f.created_at, p_timeout[f.i],
                nullif(p_seed[f.i], p_run[f.i]::text), p_input[f.i], p_parent_namespace[f.i], p_parent[f.i], p_parent_id[f.i],
                p_parent_op[f.i], p_root[f.i], p_root_id[f.i], p_depth[f.i], p_key[f.i]
           from unnest(v_new, v_created, v_nth) as f(i, created_at, nth)`;
@@ -42,6 +42,7 @@ declare
   f_i int[] := '{}'; f_created bigint[] := '{}'; f_available bigint[] := '{}'; f_held boolean[] := '{}';  -- and new ones
   v_created bigint[]; v_available bigint[]; v_held boolean[]; v_taken uuid[];
   v_refused text[];      -- per start: why its parent may not start it; null: it may, or there is none
+  v_purges bigint;       -- how many purges there were before the ids were looked up
   v_known int[];         -- starts that are repetitions: their first message is known
   v_receivers uuid[];    -- open runs that may get messages: locked, so that they stay open
   v_awaited uuid[]; v_parents uuid[]; v_replaced_i int[] := '{}'; v_replaced uuid[] := '{}';
@@ -59,7 +60,8 @@ begin
                           and v.workflow = p_workflow[k.i] and v.is_default limit 1), p_version[k.i])
         from unnest(v_open) k(i) order by k.i);
   end if;
-  select l.o_lanes, l.o_limited into v_lane, v_limited from lanes_of(p_namespace, p_queue, p_workflow, v_version, p_priority) l;
+  select l.o_lanes, l.o_limited, q.last_value + q.is_called::int into v_lane, v_limited, v_purges
+    from lanes_of(p_namespace, p_queue, p_workflow, v_version, p_priority) l, purges q;
 
   for v_round in 1..5 loop
     v_now := now_ms();
@@ -84,7 +86,9 @@ begin
     --    one lookup: the other lookups get a null, which matches nothing without a search. What follows a closed run is judged
     --    again when that is locked: it may have been reopened or deleted.
     loop
-      select array_agg(case when own.namespace <> p_namespace[k.i] then 'foreign'
+      select array_agg(j.outcome), array_agg(j.run_id), array_agg(j.nth), array_agg(j.created_at) into v_out, v_found, v_nth, v_last
+        from (
+          select case when own.namespace <> p_namespace[k.i] then 'foreign'
                  when own.run_id is not null then 'created'
                  when v_refused[k.i] is not null then v_refused[k.i]
                  when op.run_id is null and last.run_id is null then 'create'
@@ -96,16 +100,16 @@ begin
                  when p_if_running[k.i] = 'return' then case when k.i = any (m_i) and op.run_id <> all (v_receivers) then 'busy'
                                                              else 'returned' end
                  when p_if_running[k.i] = 'fail' then 'exists'
-                 when op.run_id = any (v_locked) then 'replace' else 'busy' end order by k.n),
-             array_agg(coalesce(own.run_id, last.run_id) order by k.n), array_agg(last.nth order by k.n), array_agg(last.created_at order by k.n)
-        into v_out, v_found, v_nth, v_last
+                 when op.run_id = any (v_locked) then 'replace' else 'busy' end as outcome,
+                 coalesce(own.run_id, last.run_id) as run_id, last.nth, last.created_at
         from unnest(v_open) with ordinality as k(i, n)
         left join lateral (select s.run_id, s.nth, s.created_at from run_starts s
                             where s.namespace = p_namespace[k.i] and s.id = p_id[k.i]
                             order by s.nth desc limit 1) last on true
         left join lateral (select r.run_id, (select s.namespace from run_starts s where s.run_id = r.run_id) as namespace from runs r
                             where r.run_id = case when p_races or last.run_id is not null then p_run[k.i] end limit 1) own on true
-        left join lateral (select r.run_id from runs r where r.run_id = last.run_id and r.ended_at is null limit 1) op on true;
+        left join lateral (select r.run_id from runs r where r.run_id = last.run_id and r.ended_at is null limit 1) op on true
+         order by k.n) j;
       v_follows := array(select k.run_id from unnest(v_out, v_found) as k(outcome, run_id) where k.outcome = 'follow');
       exit when cardinality(v_follows) = 0 or cardinality(v_before) > 0;
       -- Never empty from now on: what is locked by others now, or has come since, is busy.
@@ -177,7 +181,7 @@ begin
         insert into runs (run_id, lane_id, created_at, deadline_at, status, epoch, held_by, claim_id, available_at,
                           started_at, awaited)
         select p_run[f.i], v_lane[f.i], f.created_at, f.created_at + p_timeout[f.i],
-               case when f.hold then 'running' else 'pending' end::run_status, f.hold::int,
+               case when f.hold then 'running'::run_status else 'pending'::run_status end, f.hold::int,
                case when f.hold then p_hold_by end, case when f.hold then p_claim end,
                case when not f.hold then f.available_at end, case when f.hold then greatest(v_now, f.created_at) end,
                case when p_parent_op[f.i] is not null then true end
@@ -204,12 +208,21 @@ begin
     v_open := array(select k.i from unnest(v_open) k(i) where k.i <> all (r_i) and k.i <> all (f_i));
   end loop;
 
+  -- A run of a new id may have been created, followed and purged since that id was looked up: the number that it had is free again, but it
+  -- is not the highest.
+  if v_purges <> (select q.last_value + q.is_called::int from purges q) and
+     (select 1 from unnest(f_i) as f(i) join run_starts s on s.run_id = p_run[f.i]
+        join run_starts x on x.namespace = s.namespace and x.id = s.id and x.nth > s.nth limit 1) is not null then
+    raise exception 'other runs have got the same ids' using errcode = '23505', constraint = 'run_starts_id';
+  end if;
   -- Also for runs that start later, with the earliest time per queue: workers could not know about them otherwise.
-  v_lines := v_lines || array(
-    select E'd\t' || p_namespace[f.i] || E'\t' || p_queue[f.i]
-           || case when min(f.available_at) > v_now then E'\t' || min(f.available_at) else '' end
-      from unnest(f_i, f_available, f_held) as f(i, available_at, held) where not f.held
-     group by p_namespace[f.i], p_queue[f.i]);
+  if false = any (f_held) then
+    v_lines := v_lines || array(
+      select E'd\t' || p_namespace[f.i] || E'\t' || p_queue[f.i]
+             || case when min(f.available_at) > v_now then E'\t' || min(f.available_at) else '' end
+        from unnest(f_i, f_available, f_held) as f(i, available_at, held) where not f.held
+       group by p_namespace[f.i], p_queue[f.i]);
+  end if;
   if m_i is not null then
     select d.o_messages, v_lines || d.o_lines, r_outcome[1:0] || d.o_outcome, r_run[1:0] || d.o_run, d.o_i, d.o_fresh
       into messages, v_lines, r_outcome, r_run, r_i, v_new

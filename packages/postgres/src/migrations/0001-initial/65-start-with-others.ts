@@ -53,11 +53,13 @@ begin
   o_known := array(
     select f.i from (select distinct on (m.i) m.i, m.message from unnest(m_i, m_message) with ordinality as m(i, message, n)
                       where m.i = any (p_open) order by m.i, m.n) f
-     cross join lateral (select s.chain_id, s.run_id from run_starts s where s.namespace = p_namespace[f.i] and s.id = p_id[f.i]
+     cross join lateral (select coalesce(s.chain_id, s.run_id) as chain_id, s.run_id from run_starts s where s.namespace = p_namespace[f.i] and s.id = p_id[f.i]
                           order by s.nth desc limit 1) last
-     where (select 1 from inbox x where x.chain_id = last.chain_id and x.message_id = f.message limit 1) is not null
+     where (select 1 from inbox x where x.chain_id = last.chain_id and hashtext(x.message_id) = hashtext(f.message)
+               and x.message_id = f.message limit 1) is not null
        and (select 1 from runs r
-              join inbox x on x.chain_id = last.chain_id and x.message_id = f.message and x.run_id = r.run_id
+              join inbox x on x.chain_id = last.chain_id and hashtext(x.message_id) = hashtext(f.message) and x.message_id = f.message
+               and x.run_id = r.run_id
               left join replies p on p.run_id = x.run_id and p.number = x.number
              where r.run_id = last.run_id and r.ended_at is not null
                and (x.number > r.consumed or convert_from(p.error, 'UTF8')::json ->> 'code' = 'run_closed') limit 1) is null);

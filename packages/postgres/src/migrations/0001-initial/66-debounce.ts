@@ -7,7 +7,7 @@ create function debounce_run(
   p_notify boolean, out o_outcome text, out o_run json, out o_hints text)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
-declare d debounces; r record; v record; v_now bigint; v_at bigint; v_lane int;
+declare d debounces; r record; v record; v_now bigint; v_at bigint; v_end bigint; v_lane int;
 begin
   perform pg_advisory_xact_lock(hashtextextended(current_schema() || E'\n\ndebounce\n' || p_namespace || E'\n' || p_workflow || E'\n' || p_by, 0));
   select * into d from debounces x where x.namespace = p_namespace and x.workflow = p_workflow and x.key = p_by;
@@ -29,17 +29,26 @@ begin
        and (select 1 from inbox m where m.run_id = x.run_id and m.number > x.consumed and m.kind = 'cancel' limit 1) is null;
     if found then
       update debounces x set call_id = p_run where x.namespace = p_namespace and x.workflow = p_workflow and x.key = p_by;
-      -- It is what the newest start asks for: also of its version, which knows its input, in its queue.
+      -- It is what the newest start asks for, as a whole: also of its version, which knows its input, in its queue, and with its time.
       select l.o_lanes[1] into v_lane from lanes_of(array[p_namespace], array[p_queue], array[p_workflow],
         array[coalesce((select x.version from versions x where x.namespace = p_namespace and x.workflow = p_workflow and x.share > p_pick limit 1),
                        (select x.version from versions x where p_pick is not null and x.namespace = p_namespace
                            and x.workflow = p_workflow and x.is_default limit 1), p_version)], array[p_priority]) l;
-      update run_starts s set input = p_input, lane_id = v_lane where s.run_id = r.run_id;
-      if v_lane <> r.lane_id then update runs x set lane_id = v_lane where x.run_id = r.run_id; end if;
+      v_end := v_now + p_timeout;
+      update run_starts s set input = p_input, lane_id = v_lane, timeout_ms = p_timeout where s.run_id = r.run_id;
+      if v_lane <> r.lane_id or v_end is distinct from r.deadline_at then
+        update runs x set lane_id = v_lane, deadline_at = v_end where x.run_id = r.run_id;
+      end if;
+      if p_attributes is null then
+        delete from run_attributes a where a.run_id = r.run_id;
+      else
+        insert into run_attributes (run_id, attributes) values (r.run_id, p_attributes::jsonb)
+        on conflict (run_id) do update set attributes = excluded.attributes;
+      end if;
       if r.status <> 'parked' then
         if r.awaited then delete from lines l where l.run_id = r.run_id and l.seq = 0; end if;
         v_at := least(v_now + p_for, r.created_at + p_max);
-        if v_at > v_now then v_at := least(v_at, r.deadline_at); end if;
+        if v_at > v_now then v_at := least(v_at, v_end); end if;
         update runs x set available_at = v_at, waiting_for = null where x.run_id = r.run_id;
         o_hints := send_hints(array(select E'd\t' || l.namespace || E'\t' || l.queue || case when v_at > v_now then E'\t' || v_at else '' end
                                       from lanes l where l.lane_id = v_lane), p_notify);

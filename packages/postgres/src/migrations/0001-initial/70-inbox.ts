@@ -1,16 +1,21 @@
 import { eventsAfter } from "./10-tables.ts";
 
 export const INBOX = String.raw`
--- The newest of the runs that have continued the one with that run id, which is gone.
-create function newest_of_chain(p_first uuid, p_namespace text) returns uuid language sql stable as $$
-  select s.run_id from run_starts s where s.chain_id = p_first and s.continued_from is not null and s.namespace = p_namespace
-   order by s.created_at desc limit 1 $$;
+-- The newest of the runs that have continued the one with that run id, which is gone. (In plpgsql, both: see hint_lines.)
+create function newest_of_chain(p_first uuid, p_namespace text) returns uuid language plpgsql stable as $$
+begin
+  return (select s.run_id from run_starts s where s.chain_id = p_first and s.continued_from is not null and s.namespace = p_namespace
+           order by s.created_at desc limit 1);
+end $$;
 
 -- The run that a reference means within the namespace: the run with that run id, or the newest run of that id.
-create function run_of(p_run uuid, p_namespace text, p_id text) returns uuid language sql stable as $$
-  select case when p_run is not null then
-      coalesce((select s.run_id from run_starts s where s.run_id = p_run and s.namespace = p_namespace), newest_of_chain(p_run, p_namespace))
-    else (select s.run_id from run_starts s where s.namespace = p_namespace and s.id = p_id order by s.nth desc limit 1) end $$;
+create function run_of(p_run uuid, p_namespace text, p_id text) returns uuid language plpgsql stable as $$
+begin
+  if p_run is null then
+    return (select s.run_id from run_starts s where s.namespace = p_namespace and s.id = p_id order by s.nth desc limit 1);
+  end if;
+  return coalesce((select s.run_id from run_starts s where s.run_id = p_run and s.namespace = p_namespace), newest_of_chain(p_run, p_namespace));
+end $$;
 
 -- Puts messages into inboxes. The row lock on the run orders deliveries: its state is read under the lock, and duplicates are
 -- searched for after taking it, with a new snapshot. Nothing waits: a run that another transaction has locked, or that has just
@@ -43,12 +48,55 @@ declare
   v_i int[]; v_outcome text[]; v_run uuid[]; v_status run_status[]; v_number int[]; v_cancel record;
   v_home text;           -- the namespace of the worker that takes runs; null if none does
   v_refused int[] := '{}';  -- messages from namespaces that were not let in
+  v_one record; v_take boolean; v_lane int;
 begin
   if cardinality(p_from) > 0 then
     v_refused := array(select k.i from generate_subscripts(p_message, 1) k(i) where not is_allowed(p_namespace[k.i], p_from[k.i]));
   end if;
   if p_hold_by is not null then
     select w.namespace into v_home from workers w where w.worker_id = p_hold_by and w.status <> 'offline' for key share skip locked;
+  end if;
+  -- One message to an open run, as on an idle system: the same in small statements. Preparing the large ones below to run takes
+  -- longer than all of these. What is not plainly delivered goes on there.
+  if cardinality(p_message) = 1 and p_kind[1] in ('signal', 'update') and p_from[1] is null and p_reply_to[1] is null and p_epoch[1] is null then
+    if p_run[1] is null then
+      select array[s.run_id] into v_target from run_starts s where s.namespace = p_namespace[1] and s.id = p_id[1] order by s.nth desc limit 1;
+    else v_target := p_run;
+    end if;
+    select r.run_id, coalesce(s.chain_id, s.run_id) as chain_id, r.ctid as place, r.status, r.held_by, r.delivered, r.consumed, r.epoch,
+           r.held_by is null and not r.suspect and coalesce((r.waiting_for::text[])[1], '') not like 'queue:%#05' as free into v_one
+      from run_starts s join runs r on r.run_id = s.run_id
+     where s.run_id = v_target[1] and s.namespace = p_namespace[1] and r.ended_at is null and r.status <> 'parked'
+       for no key update of r skip locked;
+    if found and v_one.delivered - v_one.consumed < p_inbox_max
+       and (select 1 from inbox x where x.chain_id = v_one.chain_id and hashtext(x.message_id) = hashtext(p_message[1])
+              and x.message_id = p_message[1] limit 1) is null then
+      v_now := now_ms();
+      v_take := coalesce(v_one.free and p_hold_run[1] = v_one.run_id and p_hold_epoch[1] = v_one.epoch and p_namespace[1] = v_home, false);
+      update runs r set delivered = r.delivered + 1,
+          available_at = case when v_take then null
+                              when r.held_by is null and r.started_at is not null then least(r.available_at, v_now) else r.available_at end,
+          epoch = r.epoch + v_take::int,
+          held_by = case when v_take then p_hold_by else r.held_by end,
+          claim_id = case when v_take then p_claim else r.claim_id end,
+          alone = r.alone and not v_take,
+          waiting_for = case when not v_take then r.waiting_for end,
+          started_at = case when v_take then coalesce(r.started_at, greatest(v_now, r.created_at)) else r.started_at end,
+          status = case when v_take and r.status <> 'compensating' then 'running' else r.status end
+       where r.ctid = v_one.place returning case when r.available_at <= v_now then r.lane_id end into v_lane;
+      insert into inbox (run_id, chain_id, number, kind, name, message_id, payload, at)
+      values (v_one.run_id, v_one.chain_id, v_one.delivered + 1, p_kind[1], p_name[1], p_message[1], p_payload[1], v_now);
+      if v_one.held_by is not null then v_lines := array[E'i\t' || v_one.held_by || E'\t' || v_one.run_id]; end if;
+      if v_lane is not null then
+        v_lines := v_lines || (select E'd\t' || n.namespace || E'\t' || n.queue from lanes n where n.lane_id = v_lane);
+      end if;
+      i := 1; outcome := 'delivered'; run_id := v_one.run_id; status := v_one.status;
+      if v_take then number := v_one.delivered + 1; at := v_now; end if;
+      return next;
+      i := 0; outcome := 'hints'; run_id := null; status := null; number := null; at := null; hints := send_hints(coalesce(v_lines, '{}'), p_notify);
+      return next;
+      return;
+    end if;
   end if;
   -- 1. Find the run, and 2. lock it. A run that continued as new stands for the last run of its chain, also if it is gone.
   v_target := array(
@@ -65,7 +113,7 @@ begin
       into l_i, l_run, l_row, l_status, l_held, l_next, l_closed, l_delivered, l_consumed, l_epoch, l_take
       from (select g.positions, r.run_id, r.ctid as place, r.status, r.held_by, r.continued_as, r.ended_at is not null as closed,
                    r.delivered, r.consumed, r.epoch, r.held_by is null and r.status <> 'parked' and not r.suspect
-                     and coalesce(r.waiting_for[1], '') not like 'queue:%#05' as free
+                     and coalesce((r.waiting_for::text[])[1], '') not like 'queue:%#05' as free
               from (select t.run_id, array_agg(t.i) as positions from unnest(v_target) with ordinality as t(run_id, i)
                      where t.i <> all (v_refused) group by t.run_id) g
               join runs r on r.run_id = g.run_id
@@ -76,7 +124,7 @@ begin
               and not exists (select 1 from unnest(l_i, l_next) n(i, run_id) where n.run_id is not null and not is_result(p_kind[n.i]));
     v_target := array(
       select case when is_result(p_kind[t.i]) then t.run_id else coalesce((select x.run_id from run_starts s
-                         join run_starts x on x.namespace = s.namespace and x.id = s.id and x.chain_id = s.chain_id
+                         join run_starts x on x.namespace = s.namespace and x.id = s.id and coalesce(x.chain_id, x.run_id) = coalesce(s.chain_id, s.run_id)
                         where s.run_id = t.run_id order by x.nth desc limit 1),
                        newest_of_chain(t.run_id, p_namespace[t.i]), t.run_id) end
         from unnest(v_target) with ordinality as t(run_id, i) order by t.i);
@@ -95,10 +143,11 @@ begin
            -- A run id alone gives no access to a run of another namespace.
            s.namespace <> p_namespace[l.i] as foreign_run,
            row_number() over (partition by s.chain_id, p_message[l.i], is_run_end(p_kind[l.i]), s.namespace <> p_namespace[l.i] order by l.i) as copy,
-           (select 1 from inbox x where x.chain_id = s.chain_id and x.message_id = p_message[l.i] limit 1) is not null as dup
+           (select 1 from inbox x where x.chain_id = s.chain_id and hashtext(x.message_id) = hashtext(p_message[l.i])
+              and x.message_id = p_message[l.i] limit 1) is not null as dup
       from unnest(l_i, l_run, l_row, l_status, l_held, l_next, l_closed, l_delivered, l_consumed, l_epoch, l_take)
            as l(i, run_id, place, status, held_by, next, closed, delivered, consumed, epoch, take)
-     cross join lateral (select b.chain_id, b.namespace from run_starts b where b.run_id = l.run_id limit 1) s
+     cross join lateral (select coalesce(b.chain_id, b.run_id) as chain_id, b.namespace from run_starts b where b.run_id = l.run_id limit 1) s
   ), ranked as materialized (
     select k.*, row_number() over (partition by k.run_id, k.closed or not k.run_end and (k.dup or k.copy > 1) or k.foreign_run or k.unread or k.moved order by k.i) as rank
       from known k

@@ -35,9 +35,11 @@ begin
      cross join lateral (
        select x.run_id, x.number, x.name
          from run_starts s
-         join inbox x on x.chain_id = s.chain_id and x.message_id = p_message[k.i]
+         join inbox x on x.chain_id = coalesce(s.chain_id, s.run_id) and hashtext(x.message_id) = hashtext(p_message[k.i]) and x.message_id = p_message[k.i]
          join runs o on o.run_id = x.run_id
-        where s.run_id = run_of(p_run[k.i], p_namespace[k.i], p_id[k.i]) and x.kind = 'update'
+        -- Nearly always the run itself.
+        where s.run_id = case when (select b.namespace from run_starts b where b.run_id = p_run[k.i]) = p_namespace[k.i] then p_run[k.i]
+                              else run_of(p_run[k.i], p_namespace[k.i], p_id[k.i]) end and x.kind = 'update'
           and not (o.status = 'continued' and x.number > o.consumed) limit 1) m
       join runs r on r.run_id = m.run_id
       left join replies p on p.run_id = m.run_id and p.number = m.number

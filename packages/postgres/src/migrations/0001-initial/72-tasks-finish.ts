@@ -5,7 +5,8 @@ create function was_finished(p_namespace text, p_run uuid, p_seq int, p_finish t
 language plpgsql stable as $$
 begin
   return (select 1 from run_starts s
-            join inbox m on m.chain_id = s.chain_id and m.run_id = s.run_id
+            join runs r on r.run_id = s.run_id
+            join inbox m on m.run_id = s.run_id and m.number > r.consumed
              and m.message_id > E'\ttask\t' || p_seq || E'\t' and m.message_id < E'\ttask\t' || p_seq || E'\n'
            where s.run_id = p_run and s.namespace = p_namespace and split_part(m.message_id, E'\t', 5) = p_finish
            limit 1) is not null;
@@ -87,7 +88,7 @@ begin
      where r.ctid = c.run returning r.lane_id, r.available_at
   ), inserted as (
     insert into inbox (run_id, chain_id, number, kind, name, message_id, payload, at)
-    select d.run_id, (select s.chain_id from run_starts s where s.run_id = d.run_id), d.number,
+    select d.run_id, (select coalesce(s.chain_id, s.run_id) from run_starts s where s.run_id = d.run_id), d.number,
            case when d.result = 'c' then 'task_completed' else 'task_failed' end, d.op,
            E'\ttask\t' || d.seq || E'\t' || d.attempt || E'\t' || coalesce(p_finish[d.i], ''), p_payload[d.i], o_now
       from numbered d

@@ -16,8 +16,9 @@ begin
     raise exception 'the transaction of step "%" was ended by hand', p_op using errcode = 'HF004';
   end if;
   perform 1 from runs r where r.run_id = p_run for no key update;
-  select s.chain_id into v_chain from run_starts s where s.run_id = p_run and s.namespace = p_namespace;
-  if exists (select 1 from inbox m where m.chain_id = v_chain and m.message_id = p_message and m.run_id = p_run) then
+  select coalesce(s.chain_id, s.run_id) into v_chain from run_starts s where s.run_id = p_run and s.namespace = p_namespace;
+  if exists (select 1 from inbox m where m.chain_id = v_chain and hashtext(m.message_id) = hashtext(p_message) and m.message_id = p_message
+                                     and m.run_id = p_run) then
     raise exception 'step "%" has happened before', p_op using errcode = 'HF003';
   end if;
   update runs r set delivered = r.delivered + 1
@@ -42,7 +43,8 @@ begin
   perform 1 from runs r where r.run_id = p_run for no key update;
   return query
     select m.run_id, m.number, m.kind, m.name, m.message_id, m.payload, m.at
-      from run_starts s join inbox m on m.chain_id = s.chain_id and m.message_id = p_message and m.run_id = p_run
+      from run_starts s join inbox m on m.chain_id = coalesce(s.chain_id, s.run_id) and hashtext(m.message_id) = hashtext(p_message)
+       and m.message_id = p_message and m.run_id = p_run
      where s.run_id = p_run and s.namespace = p_namespace;
 end $$;
 `;

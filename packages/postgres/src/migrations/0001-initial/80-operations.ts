@@ -81,7 +81,7 @@ begin
 end $$;
 
 -- Returns the rows as they were before. The table lock makes two workers that register at the same time take turns.
-create function register_versions(p_namespace text, p_workflow text[], p_version text[], p_hash text[])
+create function register_versions(p_namespace text, p_workflow text[], p_version text[], p_hash text[], p_starts text[])
 returns table (i int, was versions)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
@@ -91,11 +91,12 @@ begin
   return query
     select k.i::int, v from unnest(p_workflow, p_version) with ordinality as k(workflow, version, i)
       left join versions v on v.namespace = p_namespace and v.workflow = k.workflow and v.version = k.version;
-  insert into versions as v (namespace, workflow, version, hash, registered_at)
-  select distinct on (k.workflow, k.version) p_namespace, k.workflow, k.version, k.hash, now_ms()
-    from unnest(p_workflow, p_version, p_hash) with ordinality as k(workflow, version, hash, i)
+  insert into versions as v (namespace, workflow, version, hash, registered_at, starts)
+  select distinct on (k.workflow, k.version) p_namespace, k.workflow, k.version, k.hash, now_ms(), k.starts
+    from unnest(p_workflow, p_version, p_hash, p_starts) with ordinality as k(workflow, version, hash, starts, i)
    order by k.workflow, k.version, k.i desc
-  on conflict (namespace, workflow, version) do update set hash = excluded.hash where v.hash <> excluded.hash;
+  on conflict (namespace, workflow, version) do update set hash = excluded.hash, starts = coalesce(excluded.starts, v.starts)
+   where v.hash <> excluded.hash or excluded.starts <> coalesce(v.starts, '');
 end $$;
 
 create function update_version(

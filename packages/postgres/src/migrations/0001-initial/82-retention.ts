@@ -2,6 +2,9 @@ export const RETENTION = String.raw`
 -- How long runs are kept once they have ended: for each status that is in it, in milliseconds.
 create table retention (namespace text collate "C" primary key, rules jsonb not null);
 
+-- Counts purges, for starts that are on their way meanwhile.
+create sequence purges;
+
 create function set_retention(p_namespace text, p_rules text, p_notify boolean, out o_hints text)
 language plpgsql volatile security definer set search_path from current as $$
 begin
@@ -68,12 +71,13 @@ begin
              for update skip locked) k;
   o_purged := cardinality(v_ids);
   if o_purged = 0 then return; end if;
+  perform nextval('purges');
   -- 3. The runs and their events.
   with gone as (
     delete from runs r where r.run_id = any (v_ids) returning r.run_id, r.continued_as
   ), begun as (
     delete from run_starts s using gone g where s.run_id = g.run_id
-    returning s.namespace, s.id, s.chain_id, s.chain_id <> s.run_id or g.continued_as is not null as linked, s.run_id, s.parent_run_id,
+    returning s.namespace, s.id, coalesce(s.chain_id, s.run_id) as chain_id, s.chain_id is not null or g.continued_as is not null as linked, s.run_id, s.parent_run_id,
               s.forked_from, s.created_at)
   select array_agg(b.chain_id), array_agg(b.namespace) filter (where b.linked), array_agg(b.id) filter (where b.linked),
          array_agg(b.chain_id) filter (where b.linked), array_agg(b.run_id) filter (where b.parent_run_id is not null),
@@ -94,7 +98,7 @@ begin
   v_kept := array(
     select c.chain_id from unnest(v_namespace, v_id, v_chain) as c(namespace, id, chain_id)
      where (select 1 from run_starts x
-             where x.namespace = c.namespace and x.id = c.id and x.chain_id = c.chain_id limit 1) is not null);
+             where x.namespace = c.namespace and x.id = c.id and coalesce(x.chain_id, x.run_id) = c.chain_id limit 1) is not null);
   if cardinality(v_kept) > 0 then
     update inbox m set run_id = gen_random_uuid(), name = '', payload = ''
      where m.run_id = any (v_ids) and m.chain_id = any (v_kept) and not is_result(m.kind);

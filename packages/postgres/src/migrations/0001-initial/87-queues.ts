@@ -29,6 +29,7 @@ begin
           update runs r set awaited = true
            where r.started_at is not null and r.ended_at is null and r.run_id = any (array(
              select x.run_id from lanes n join runs x on x.lane_id = n.lane_id and x.held_by is null and x.ended_at is null
+               and x.started_at is not null
               where n.namespace = p_namespace and n.queue = p_queue
               union all
              select x.run_id from runs x
@@ -95,7 +96,7 @@ begin
               min(x.available_at) filter (where x.status = 'sleeping') as timer
          from (select r.available_at, r.status from runs r
                 where r.lane_id = n.lane_id and r.suspect = k.suspect and r.available_at <= v_now
-                  and (n.limited_id is null or coalesce(r.waiting_for[1], '') not like 'queue:%#05')
+                  and (n.limited_id is null or coalesce((r.waiting_for::text[])[1], '') not like 'queue:%#05')
                 order by r.available_at limit p_at_most) x) d
      where n.namespace = p_namespace and d.n > 0
     union all
@@ -131,7 +132,7 @@ begin
        cross join lateral (
          select count(*) as n, min(r.available_at) as at from runs r
           where r.lane_id = n.lane_id and r.available_at <= v_now
-            and (n.limited_id is null or coalesce(r.waiting_for[1], '') not like 'queue:%#05')
+            and (n.limited_id is null or coalesce((r.waiting_for::text[])[1], '') not like 'queue:%#05')
             and (p_key is null or (select coalesce(s.key, '') from run_starts s where s.run_id = r.run_id) = p_key)) d
        where n.namespace = p_namespace group by n.queue
       union all

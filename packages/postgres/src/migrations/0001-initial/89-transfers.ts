@@ -38,7 +38,7 @@ create function rest_of(p_run uuid, p_now bigint) returns text
 language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare r record;
 begin
-  select x.status, x.available_at, x.waiting_for, x.error, x.parked_by, x.ended_at, s.chain_id into r
+  select x.status, x.available_at, x.waiting_for::text[] as waiting_for, x.error, x.parked_by, x.ended_at, coalesce(s.chain_id, s.run_id) as chain_id into r
     from runs x join run_starts s using (run_id) where x.run_id = p_run;
   return json_build_object(
     'status', r.status, 'availableAt', r.available_at, 'waitingFor', coalesce(r.waiting_for, '{}'), 'error', base64(r.error),
@@ -47,7 +47,8 @@ begin
       select json_agg(json_build_array(k.message_id, k.kind) order by k.message_id)
         from (select m.message_id, min(m.kind) as kind from inbox m
                where m.chain_id = r.chain_id and m.run_id <> p_run and not is_result(m.kind)
-                 and (select 1 from inbox o where o.chain_id = m.chain_id and o.message_id = m.message_id and o.run_id = p_run limit 1) is null
+                 and (select 1 from inbox o where o.chain_id = m.chain_id and hashtext(o.message_id) = hashtext(m.message_id)
+                         and o.message_id = m.message_id and o.run_id = p_run limit 1) is null
                group by m.message_id) k), '[]') else '[]' end,
     'updates', coalesce((
       select json_agg(json_build_array(p.number, p.seq, base64(p.error)) order by p.number) from replies p
@@ -83,7 +84,7 @@ begin
   select * into s from run_starts x where x.run_id = p_run;
   if (select x.owes from runs x where x.run_id = p_run) then return 'owes'; end if;
   if exists (select 1 from locks l where l.run_id = p_run) then return 'locks'; end if;
-  if exists (select 1 from watches w where w.chain_id = s.chain_id) then return 'watched'; end if;
+  if exists (select 1 from watches w where w.chain_id = coalesce(s.chain_id, s.run_id)) then return 'watched'; end if;
   if exists (select 1 from watches w where w.run_id = p_run) then return 'watches'; end if;
   if exists (select 1 from replies p where p.reply_to is not null and substring(p.reply_to from '"runId":"([^"]*)"') = p_run::text) then
     return 'asks';
@@ -223,7 +224,7 @@ begin
       from lanes_of(array[w.namespace], array[w.queue], array[w.workflow], array[w.version], array[w.priority]) l;
     insert into run_starts (run_id, chain_id, continued_from, created_at, lane_id, nth, namespace, id, timeout_ms, seed, input, parent_namespace,
                             parent_run_id, parent_id, parent_op, root_run_id, root_id, depth, forked_from, forked_from_id, key)
-    values (w."runId", w."firstRunId", w."continuedFrom", w."createdAt", v_lane, v_nth, w.namespace, w.id, w."timeoutMs",
+    values (w."runId", nullif(w."firstRunId", w."runId"), w."continuedFrom", w."createdAt", v_lane, v_nth, w.namespace, w.id, w."timeoutMs",
             nullif(w.seed, w."runId"::text), p_input, w.lineage #>> '{parent,namespace}', (w.lineage #>> '{parent,runId}')::uuid, w.lineage #>> '{parent,id}', w.lineage ->> 'op',
             (w.lineage #>> '{root,runId}')::uuid, w.lineage #>> '{root,id}', (w.lineage ->> 'depth')::smallint,
             (w."forkedFrom" ->> 'runId')::uuid, w."forkedFrom" ->> 'id', w.key);
@@ -241,7 +242,7 @@ begin
                     consumed, status, deaths, alone_deaths, suspect, waiting_for, continued_as, compensation, output, error, parked_by, awaited)
   values (w."runId", case when not p_closed then w."availableAt" end, w."createdAt", w."startedAt", w."endedAt", w."deadlineAt", v_lane,
           w.epoch, w.commit, w."eventCount", w.delivered, w.consumed, w.status, w.deaths, w."aloneDeaths", w.suspect,
-          nullif(w."waitingFor", '{}'), w."continuedAs", w.compensation, p_output, p_error, case when not p_closed then z."parkedBy" end,
+          nullif(w."waitingFor", '{}')::text, w."continuedAs", w.compensation, p_output, p_error, case when not p_closed then z."parkedBy" end,
           case when not p_closed and w.lineage ->> 'op' is not null then true end)
   returning run_no into v_no;
   if w.attributes is not null then insert into run_attributes (run_id, attributes) values (w."runId", w.attributes::jsonb); end if;

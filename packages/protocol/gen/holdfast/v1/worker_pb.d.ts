@@ -966,6 +966,13 @@ export declare type CompleteWorkflowRequest = Message<"holdfast.v1.CompleteWorkf
    * @generated from field: string task_token = 4;
    */
   taskToken: string;
+
+  /**
+   * Steps that have begun and not ended do not matter any longer. Otherwise they are FAILED_PRECONDITION, and nothing has happened.
+   *
+   * @generated from field: bool drop_open_steps = 5;
+   */
+  dropOpenSteps: boolean;
 };
 
 /**
@@ -991,6 +998,8 @@ export declare type CompleteWorkflowResponse = Message<"holdfast.v1.CompleteWork
 export declare const CompleteWorkflowResponseSchema: GenMessage<CompleteWorkflowResponse>;
 
 /**
+ * Drops the steps that are open.
+ *
  * @generated from message holdfast.v1.FailWorkflowRequest
  */
 export declare type FailWorkflowRequest = Message<"holdfast.v1.FailWorkflowRequest"> & {

@@ -179,7 +179,7 @@ export declare type StartWorkflowRequest = Message<"holdfast.v1.StartWorkflowReq
   namespace: string;
 
   /**
-   * A start with the id of an open run returns that run. After a closed one, a new run starts.
+   * A start with the id of an open run returns that run. After a closed one, a new run starts. if_running and if_closed change that.
    *
    * @generated from field: string external_id = 2;
    */
@@ -242,6 +242,18 @@ export declare type StartWorkflowRequest = Message<"holdfast.v1.StartWorkflowReq
    * @generated from field: string key = 12;
    */
   key: string;
+
+  /**
+   * Both need an external_id.
+   *
+   * @generated from field: holdfast.v1.StartWorkflowRequest.IfRunning if_running = 13;
+   */
+  ifRunning: StartWorkflowRequest_IfRunning;
+
+  /**
+   * @generated from field: holdfast.v1.StartWorkflowRequest.IfClosed if_closed = 14;
+   */
+  ifClosed: StartWorkflowRequest_IfClosed;
 };
 
 /**
@@ -249,6 +261,86 @@ export declare type StartWorkflowRequest = Message<"holdfast.v1.StartWorkflowReq
  * Use `create(StartWorkflowRequestSchema)` to create a new message.
  */
 export declare const StartWorkflowRequestSchema: GenMessage<StartWorkflowRequest>;
+
+/**
+ * What becomes of the start if a run with its external_id is open.
+ *
+ * @generated from enum holdfast.v1.StartWorkflowRequest.IfRunning
+ */
+export enum StartWorkflowRequest_IfRunning {
+  /**
+   * RETURN.
+   *
+   * @generated from enum value: IF_RUNNING_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * That run is the answer.
+   *
+   * @generated from enum value: IF_RUNNING_RETURN = 1;
+   */
+  RETURN = 1,
+
+  /**
+   * ALREADY_EXISTS.
+   *
+   * @generated from enum value: IF_RUNNING_FAIL = 2;
+   */
+  FAIL = 2,
+
+  /**
+   * That run is terminated, and a new one starts.
+   *
+   * @generated from enum value: IF_RUNNING_REPLACE = 3;
+   */
+  REPLACE = 3,
+}
+
+/**
+ * Describes the enum holdfast.v1.StartWorkflowRequest.IfRunning.
+ */
+export declare const StartWorkflowRequest_IfRunningSchema: GenEnum<StartWorkflowRequest_IfRunning>;
+
+/**
+ * What becomes of the start if the newest run with its external_id is closed.
+ *
+ * @generated from enum holdfast.v1.StartWorkflowRequest.IfClosed
+ */
+export enum StartWorkflowRequest_IfClosed {
+  /**
+   * START.
+   *
+   * @generated from enum value: IF_CLOSED_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * That run is the answer. So a start whose answer was lost can be sent again, whatever has become of its run.
+   *
+   * @generated from enum value: IF_CLOSED_RETURN = 1;
+   */
+  RETURN = 1,
+
+  /**
+   * A new run starts.
+   *
+   * @generated from enum value: IF_CLOSED_START = 2;
+   */
+  START = 2,
+
+  /**
+   * ALREADY_EXISTS.
+   *
+   * @generated from enum value: IF_CLOSED_FAIL = 3;
+   */
+  FAIL = 3,
+}
+
+/**
+ * Describes the enum holdfast.v1.StartWorkflowRequest.IfClosed.
+ */
+export declare const StartWorkflowRequest_IfClosedSchema: GenEnum<StartWorkflowRequest_IfClosed>;
 
 /**
  * @generated from message holdfast.v1.StartWorkflowResponse
