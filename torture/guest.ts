@@ -20,6 +20,8 @@ export interface GuestParams {
 }
 
 const LEASE_SECS = 5;
+/** Longer than the server takes to answer: the run is handed back, and its end comes with another poll. */
+const SLEEP_NANOS = 250_000_000;
 /** Three in a lease, as the guide asks for. */
 const HEARTBEAT_MS = (LEASE_SECS * 1_000) / 3;
 
@@ -54,7 +56,8 @@ export class Guest {
     for (;;) {
       const work = await around("PollTask", () => this.#client.pollTask({ workerId: this.#workerId })).catch(forgotten);
       if (work === undefined) return false;
-      if (work.runId !== "" && (await this.#perform(work.runId, work.taskToken))) return true;
+      // Held up beyond its lease it is fenced off: it drops the run and polls again, as the server tells it to.
+      if (work.runId !== "" && (await this.#perform(work.runId, work.taskToken).catch(fencedOff))) return true;
     }
   }
 
@@ -75,13 +78,18 @@ export class Guest {
       await around("CompleteStep", () => this.#client.completeStep({ ...about, output }));
       confirmed(runId, stepName);
     }
-    const duration = { nanos: 1_000_000 };
+    const duration = { nanos: SLEEP_NANOS };
     const { elapsed } = await around("Sleep", () => this.#client.sleep({ taskToken, stepId: "rest", duration }));
     if (!elapsed) return false;
     const output = { data: new TextEncoder().encode('"done"') };
     await around("CompleteWorkflow", () => this.#client.completeWorkflow({ taskToken, output }));
     return true;
   }
+}
+
+function fencedOff(error: unknown): false {
+  if (ConnectError.from(error).code !== Code.Aborted || error instanceof Cut) throw error;
+  return false;
 }
 
 function forgotten(error: unknown): undefined {
