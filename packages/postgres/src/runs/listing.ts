@@ -267,7 +267,8 @@ class FilterQuery {
     const wanted = `r.status = any (${this.value([...statuses])}::text[]::${at}.run_status[])`;
     const [times, state, lanes] = [this.#times("r"), this.#stateConditions(), this.#laneConditions()];
     const newest = (of: string, which: readonly string[], by = "created_at") => {
-      const order = limit === null ? "" : `order by r.${by} desc, r.run_id desc limit ${limit}`;
+      // "offset 0" keeps the planner from joining all open runs at once, of whatever namespace.
+      const order = limit === null ? "offset 0" : `order by r.${by} desc, r.run_id desc limit ${limit}`;
       const found = `select r.run_id, r.created_at from ${at}.runs r ${of} where ${all([...which, ...state])} ${order}`;
       return `cross join lateral (${found}) x`;
     };
