@@ -11,6 +11,7 @@ import { Dice } from "./dice.ts";
 import { Driver } from "./driver.ts";
 import type { Evidence, Quiet } from "./evidence.ts";
 import { withoutForks } from "./forked-runs.ts";
+import { untilSettled } from "./liveness.ts";
 import { SimNotifier } from "./notifier.ts";
 import { Operator } from "./operator.ts";
 import { drawPlan, type Plan } from "./plan.ts";
@@ -26,8 +27,6 @@ import { programWorkflow } from "./workload/index.ts";
 import { executedTasks } from "./workload/task-definitions.ts";
 import { World } from "./world.ts";
 
-/** Longer than anything takes after healing. */
-const LIVENESS_MS_MAX = 20 * 60_000;
 const TASKS_MAX = 600_000;
 
 export interface Outcome {
@@ -130,8 +129,7 @@ export class Scenario {
     this.#trouble.start();
     await this.#time.run(() => this.#time.elapsedMs >= safetyMs || this.#exhausted());
     this.#heal();
-    const limit = this.#time.elapsedMs + LIVENESS_MS_MAX;
-    await this.#time.run(() => this.#isDone() || this.#time.elapsedMs >= limit || this.#exhausted());
+    await untilSettled(this.#time, this.#store.memory.state, () => this.#isDone() || this.#exhausted());
     const settled = this.#isDone();
     const quiet = settled ? await this.#watchQuiet() : undefined;
     this.#store.lockWatch.close(settled);

@@ -76,13 +76,11 @@ export class LimitTurns {
    * can serve costs it a turn.
    */
   #countTurns({ admitted, left, ready, others }: Turn): void {
-    const byKey = new Map<string, number>();
-    for (const { key } of admitted) byKey.set(key, (byKey.get(key) ?? 0) + 1);
+    const byKey = this.#hadTurns(admitted);
     const waiting = new Map(ready.map((one) => [one.key, one]));
     const served = new Set(left.map((one) => one.key));
     for (const [key, turns] of this.#keys) if (!waiting.has(key)) turns.overtaken.clear();
     for (const { key } of others) if (!served.has(key) && !byKey.has(key)) this.#turnsOf(key).passes += 1;
-    for (const [key, count] of byKey) Object.assign(this.#turnsOf(key), { batch: count, passes: 0 }).overtaken.clear();
     for (const [key, { runId }] of waiting) {
       if (byKey.has(key)) continue;
       const { batch, passes, overtaken } = this.#turnsOf(key);
@@ -95,6 +93,20 @@ export class LimitTurns {
           this.#fault(runId, `${key} waits while ${times} of ${other} are let in; ${most} is its share`);
       }
     }
+  }
+
+  /** A call that is not judged, because it repeats another one, has let these in. */
+  repeated(admitted: readonly Guest[]): void {
+    this.#hadTurns(admitted);
+    for (const { name } of admitted) this.#dueAt.delete(name);
+  }
+
+  /** How many of each key. */
+  #hadTurns(admitted: readonly Guest[]): Map<string, number> {
+    const byKey = new Map<string, number>();
+    for (const { key } of admitted) byKey.set(key, (byKey.get(key) ?? 0) + 1);
+    for (const [key, count] of byKey) Object.assign(this.#turnsOf(key), { batch: count, passes: 0 }).overtaken.clear();
+    return byKey;
   }
 
   #turnsOf(key: string): KeyTurns {

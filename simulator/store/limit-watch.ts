@@ -6,6 +6,7 @@ import type { MemoryState, RunRecord } from "../../packages/holdfast/src/memory/
 import type { TaskRecord } from "../../packages/holdfast/src/memory/tasks/task-record.ts";
 import { fitsTask } from "../../packages/holdfast/src/model/decisions/task.ts";
 import {
+  ADMITTED_MAX,
   QUEUE_KINDS,
   type QueueKind,
   type QueueLimits,
@@ -82,8 +83,11 @@ export class LimitWatch {
       admitted.push(guest);
     }
     const claim = this.#claimOf(method, params, guests);
-    if (!claim) return;
     for (const watched of this.#watched.values()) {
+      if (!claim) {
+        watched.turns.repeated(admitted.filter(({ kind, queue }) => kind === watched.kind && queue === watched.queue));
+        continue;
+      }
       if (watched.kind !== claim.kind || !claim.queues.includes(watched.queue)) continue;
       const own = admitted.filter(({ queue }) => queue === watched.queue);
       this.#judge(watched, claim, guests, own, now, answer);
@@ -206,10 +210,13 @@ export class LimitWatch {
       Math.max(watched.tokens.surelyAt(now), this.#tokensOf(watched, one.key, now).surelyAt(now));
     const [first] = free.sort((a, b) => tokenAt(a) - tokenAt(b)) as [Guest, ...Guest[]];
     const at = tokenAt(first);
-    if (at <= now) return this.#line(first.runId, `${first.name} is left behind in ${queue}, although it can go in`);
+    // A claim lets in so many of a queue, and asks again at once.
+    const cut = own.length >= ADMITTED_MAX;
+    if (at <= now && !cut)
+      return this.#line(first.runId, `${first.name} is left behind in ${queue}, although it can go in`);
     void answer.then((result) => {
       const { nextDueAt } = result as { readonly nextDueAt: number | null };
-      if (nextDueAt === null || nextDueAt > at + 1)
+      if (nextDueAt === null || nextDueAt > Math.max(at, now) + 1)
         this.#line(first.runId, `${first.name} has a token in ${queue} at ${at}, but nobody asks before ${nextDueAt}`);
     });
   }

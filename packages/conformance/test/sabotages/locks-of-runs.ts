@@ -82,6 +82,16 @@ export const LOCKS_OF_RUNS: readonly Sabotage[] = [
     }),
   },
   {
+    it: "forgets that a holder was told that it waits",
+    noun: "locks",
+    breaks: (it) => ({
+      "locks.pass": async (params) => {
+        for (const lock of it.state.locks.values()) lock.waitsSince = null;
+        return it.locks.pass(params);
+      },
+    }),
+  },
+  {
     it: "uses a fence again",
     noun: "locks",
     rare: true,

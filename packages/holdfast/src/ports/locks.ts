@@ -10,8 +10,9 @@ export interface LockStore {
    * Passes locks on: the names that the asking requests are for, and those of the requests that the given runs have given back. Of each
    * name, as many of the longest waiting requests are granted as the limit of the newest request allows, counting those that are
    * granted and not given back. A grant has a fence, larger than that of every earlier one of the namespace. In the same step
-   * a message (`lock_granted`, named after the op, `lockMessageId`) enters the inbox of its run, unless the run asks in this call and is held under the
-   * epoch of the ask: then the answer says it. Requests that were given back are deleted. A request whose run another
+   * a message (`lock_granted`, named after the op, `lockMessageId`) enters the inbox of its run, unless the run asks in this call, is held under the
+   * epoch of the ask, and was not told in this epoch that it waits: then the answer says it. So a late copy of a call, whose answer nobody reads
+   * because its repetition was answered, cannot keep a grant to itself. Requests that were given back are deleted. A request whose run another
    * transaction has locked stays as it is, and so does everybody behind it: `busy` for those who ask about the name, and `passed` is false for
    * those who gave it back; the requests that they gave back stay.
    * Atomic per name. Idempotence: none is needed; a request that is granted is answered with its fence, however often

@@ -136,6 +136,41 @@ describe("a lock is regained before anything starts", () => {
     expect(room).toMatchObject({ most: 1, visits: ["a", "b", "c"] });
   });
 
+  test("what the code of a fork requests behind the history of its origin is requested once", async () => {
+    const room = new LockedRoom();
+    let finish = (): void => {};
+    const old = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    const visit = (now: boolean) =>
+      workflow("visit", async (ctx: Context) => {
+        if (now) ctx.retired("old");
+        else await ctx.step("old", () => old);
+        await room.visit(ctx);
+        await ctx.receive(go);
+      });
+    const world = openWorld();
+    const client = world.client();
+    const worker = await world.worker(client, { workflows: [visit(false)] });
+    const run = await client.start(visit(false), undefined, { id: "a" });
+    await world.clock.settle();
+    await run.signal(go);
+    await world.clock.settle();
+    finish();
+    await world.result(run);
+    await worker.stop();
+    await world.worker(client, { workflows: [visit(true)] });
+    const signaled = world.events(run).find(({ type }) => type === "signal_received");
+    const fork = await run.fork({ before: (signaled?.seq ?? 0) + 1, id: "b" });
+    await world.result(fork);
+    expect(room.visits).toEqual(["a", "b"]);
+    expect(world.events(fork).filter(({ op }) => op === "lock:room")).toMatchObject([
+      { type: "lock_requested" },
+      { type: "lock_granted" },
+      { type: "lock_released" },
+    ]);
+  });
+
   test("tasks that the code asks for meanwhile wait, too; a cancel does not", async () => {
     const room = new LockedRoom();
     const done: string[] = [];

@@ -17,13 +17,9 @@ import type { Statement } from "../database/pool.ts";
 import type { Server } from "../database/server.ts";
 import { queryOf } from "../database/server-call.ts";
 import { quoteName } from "../database/settings.ts";
+import { APART, IS_NEW, NOT_NEW, ODD, ODD_INDEX, OPEN } from "./run-indexes.ts";
 import { REFS, type Refs } from "./run-refs.ts";
 import { listedRunOf, runOf } from "./run-rows.ts";
-
-/** Statuses that few runs have: such runs have an index of their own. */
-const ODD: readonly RunStatus[] = ["parked", "compensating", "failed", "canceled", "terminated", "timed_out"];
-/** Statuses of open runs, which have an index of their own. */
-const OPEN: readonly RunStatus[] = ["pending", "running", "sleeping", "waiting", "compensating", "parked"];
 
 /** The row is looked up for each run by itself: the planner has no choice but the index, whatever it believes about the tables. */
 export const READ = queryOf<Refs>(
@@ -267,8 +263,7 @@ class FilterQuery {
     const wanted = `r.status = any (${this.value([...statuses])}::text[]::${at}.run_status[])`;
     const [times, state, lanes] = [this.#times("r"), this.#stateConditions(), this.#laneConditions()];
     const newest = (of: string, which: readonly string[], by = "created_at") => {
-      // "offset 0" keeps the planner from joining all open runs at once, of whatever namespace.
-      const order = limit === null ? "offset 0" : `order by r.${by} desc, r.run_id desc limit ${limit}`;
+      const order = limit === null ? APART : `order by r.${by} desc, r.run_id desc limit ${limit}`;
       const found = `select r.run_id, r.created_at from ${at}.runs r ${of} where ${all([...which, ...state])} ${order}`;
       return `cross join lateral (${found}) x`;
     };
@@ -383,14 +378,6 @@ class FilterQuery {
     return conditions;
   }
 }
-
-/** The condition of the index of open runs. */
-const NOT_NEW = `r.held_by is null and r.ended_at is null
-  and (r.started_at is not null or r.available_at is null or r.available_at <> r.created_at)`;
-/** What is missing there; they are pending. The planner, which knows nothing of "coalesce", expects many, and walks the index in its order. */
-const IS_NEW = "not r.suspect and coalesce(r.available_at = r.created_at and r.started_at is null, false)";
-/** Repeats the index's condition, so that the planner may use the index for a status that is a parameter. */
-const ODD_INDEX = `r.status in (${ODD.map((status) => `'${status}'`).join(", ")})`;
 
 function isEmpty(object: object): boolean {
   return Object.keys(object).length === 0;

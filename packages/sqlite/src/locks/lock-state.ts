@@ -19,7 +19,7 @@ const NEWEST = `
   select places from holdfast_locks where namespace = ? and name = ? and fence is null and given_back = 0
   order by lock_no desc limit 1`;
 const NEXT = `
-  select lock_no as lockNo, run_key as runKey, seq, op from holdfast_locks
+  select lock_no as lockNo, run_key as runKey, seq, op, waits_since as waitsSince from holdfast_locks
   where namespace = ? and name = ? and fence is null and given_back = 0 order by lock_no limit ?`;
 const NEXT_FENCE = `
   insert into holdfast_fences (fence_key, fence) values (1, 1)
@@ -36,6 +36,7 @@ interface Waiting {
   readonly runKey: number;
   readonly seq: number;
   readonly op: string;
+  readonly waitsSince: number | null;
 }
 
 /** Returns the ties of the run afterward. */
@@ -79,12 +80,15 @@ function freePlaces({ sql }: Call, namespace: string, name: string): number {
   return Math.max(0, newest[0] - count);
 }
 
-/** Only the holder of the run may take the answer for the message: whoever else asks may be a worker that has lost the run. */
-function tell(call: Call, { runKey, seq, op }: Waiting, fence: number, asks: readonly LockAsk[]): void {
+/**
+ * Only the holder of the run may take the answer for the message: whoever else asks may be a worker that has lost the run. And only if it
+ * was not told that it waits: then this may be a late copy of an earlier call, whose answer nobody reads any more.
+ */
+function tell(call: Call, { runKey, seq, op, waitsSince }: Waiting, fence: number, asks: readonly LockAsk[]): void {
   const row = stateByKey(call, runKey);
   const runId = uuidText(row.runId);
   const asking = asks.some((ask) => ask.runId === runId && ask.seq === seq && ask.epoch === row.epoch);
-  if (asking && row.heldBy !== null) return;
+  if (asking && row.heldBy !== null && (waitsSince ?? -1) < row.epoch) return;
   accept(call, row, { kind: "lock_granted", name: op, messageId: lockMessageId(seq, fence), payload: NOTHING });
 }
 

@@ -11,7 +11,10 @@ import { uuidText } from "../database/uuid.ts";
 import { keyOf } from "../runs/run-state.ts";
 import { type LockName, locksGivenBack, passName } from "./lock-state.ts";
 
-const ONE = "select namespace, name, fence from holdfast_locks where run_key = ? and seq = ? and given_back = 0";
+const ONE = `
+  select lock_no as lockNo, namespace, name, fence, waits_since as waitsSince
+  from holdfast_locks where run_key = ? and seq = ? and given_back = 0`;
+const WAITS_SINCE = "update holdfast_locks set waits_since = ? where lock_no = ?";
 const REQUEST = `
   select l.seq, l.op, l.name, l.places as "limit", l.fence, r.run_id as runId, s.id
   from holdfast_locks l join holdfast_runs r on r.run_key = l.run_key join holdfast_run_starts s on s.run_key = l.run_key`;
@@ -22,7 +25,12 @@ const WAITING = `
 const OF_RUN = `${REQUEST} where l.run_key = ? and l.given_back = 0 order by l.lock_no limit ?`;
 
 type StoredRequest = Omit<LockRequest, "runId"> & { readonly runId: Uint8Array };
-type StoredLock = LockName & { readonly fence: number | null };
+
+interface StoredLock extends LockName {
+  readonly lockNo: number;
+  readonly fence: number | null;
+  readonly waitsSince: number | null;
+}
 
 export function passLocks(call: Call, { asks, givenBackBy }: PassLocksParams): PassLocksResult {
   const names = new Map<string, LockName>();
@@ -36,7 +44,7 @@ export function passLocks(call: Call, { asks, givenBackBy }: PassLocksParams): P
     if (lock) note(lock);
   }
   for (const name of names.values()) passName(call, name, asks);
-  return { answers: asks.map((ask) => answer(wanted(call, ask))), passed: givenBackBy.map(() => true) };
+  return { answers: asks.map((ask) => answer(call, ask)), passed: givenBackBy.map(() => true) };
 }
 
 function wanted(call: Call, { namespace, runId, seq }: LockAsk): StoredLock | undefined {
@@ -44,9 +52,12 @@ function wanted(call: Call, { namespace, runId, seq }: LockAsk): StoredLock | un
   return runKey === null ? undefined : call.sql.get<StoredLock>(ONE, runKey, seq);
 }
 
-function answer(lock: StoredLock | undefined): LockAnswer {
+function answer(call: Call, ask: LockAsk): LockAnswer {
+  const lock = wanted(call, ask);
   if (!lock) return { outcome: "gone", fence: null };
-  return { outcome: lock.fence === null ? "waiting" : "granted", fence: lock.fence };
+  if (lock.fence !== null) return { outcome: "granted", fence: lock.fence };
+  if ((lock.waitsSince ?? -1) < ask.epoch) call.sql.run(WAITS_SINCE, ask.epoch, lock.lockNo);
+  return { outcome: "waiting", fence: null };
 }
 
 export function listLocks(call: Call, { namespace, of, limit }: ListLocksParams): LockRequest[] {

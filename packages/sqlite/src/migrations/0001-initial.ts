@@ -254,6 +254,8 @@ create table holdfast_locks (
   places     integer not null,
   fence      integer,
   given_back integer not null default 0,
+  -- The newest epoch in which a holder of the run was told that the request waits: what comes later, comes as a message.
+  waits_since integer,
   namespace  text not null,
   name       text not null,
   op         text not null,

@@ -1,7 +1,7 @@
 import { lockMessageId } from "holdfast/adapter";
 import { expect } from "vitest";
 import { askOf, newLock, requestEvent } from "../../lock-calls.ts";
-import { end, HOLD, suspend } from "../../sample-data.ts";
+import { end, HOLD, START_MS, suspend } from "../../sample-data.ts";
 import type { Suite } from "../../suite.ts";
 
 const GONE = { outcome: "gone", fence: null };
@@ -104,16 +104,42 @@ export const locks: Suite = {
 
     "a grant comes as a message unless the holder of the run asks, under its epoch": async (t) => {
       const first = await t.locks.run("x");
-      const second = await t.locks.run("x");
+      const holder = await t.held();
+      const [seq = 0] = await t.locks.request(holder, ["x"]);
+      const second = { holder, seq };
       await first.holder.commit(HOLD, { events: 1, unlocks: [first.seq] });
-      const stale = await t.locks.ask(second.holder, second.seq, { epoch: second.holder.epoch - 1 });
+      const stale = await t.locks.ask(holder, seq, { epoch: holder.epoch - 1 });
       expect(stale.outcome).toBe("granted");
-      expect(await t.locks.told(second.holder.runId)).toHaveLength(1);
+      expect(await t.locks.told(holder.runId)).toHaveLength(1);
       const third = await t.locks.run("x");
       await third.holder.commit(suspend(null));
       await second.holder.commit(HOLD, { events: 1, unlocks: [second.seq], consumed: 1 });
       expect((await t.locks.ask(third.holder, third.seq)).outcome).toBe("granted");
       expect(await t.locks.told(third.holder.runId)).toHaveLength(1);
+    },
+
+    "a holder that was told that it waits gets a message, whoever asks for it then: that may be a late copy of an earlier call":
+      async (t) => {
+        const first = await t.locks.run("x");
+        const second = await t.locks.run("x");
+        expect(second.answer).toEqual(WAITING);
+        await first.holder.commit(HOLD, { events: 1, unlocks: [first.seq] });
+        const { outcome, fence } = await t.locks.ask(second.holder, second.seq);
+        expect(outcome).toBe("granted");
+        expect(await t.locks.told(second.holder.runId)).toEqual([
+          ["lock:x", lockMessageId(second.seq, fence as number)],
+        ]);
+        expect(await t.run(second.holder.runId)).toMatchObject({ heldBy: second.holder.workerId, delivered: 1 });
+      },
+
+    "the next holder was told nothing yet, and takes the answer for the message": async (t) => {
+      const first = await t.locks.run("x");
+      const second = await t.locks.run("x");
+      await second.holder.commit(suspend(START_MS));
+      const next = await t.claimOne(await t.worker());
+      await first.holder.commit(HOLD, { events: 1, unlocks: [first.seq] });
+      expect((await t.locks.ask(next, second.seq)).outcome).toBe("granted");
+      expect(await t.locks.told(next.runId)).toEqual([]);
     },
 
     "a run that is held is told by a message in its inbox, and does not become due": async (t) => {

@@ -7,4 +7,6 @@ export interface LockRecord extends NewLock {
   readonly runId: string;
   fence: number | null;
   givenBack: boolean;
+  /** The newest epoch in which a holder of the run was told that the request waits: what comes later, comes as a message. */
+  waitsSince: number | null;
 }

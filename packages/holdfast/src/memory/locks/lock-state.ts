@@ -19,7 +19,7 @@ export function locksOf(state: MemoryState, runId: string): LockRecord[] {
 export function insertLock(state: MemoryState, { namespace, runId }: RunRecord, lock: NewLock): void {
   state.newestLock += 1;
   const lockNo = state.newestLock;
-  state.locks.set(lockNo, { ...lock, lockNo, namespace, runId, fence: null, givenBack: false });
+  state.locks.set(lockNo, { ...lock, lockNo, namespace, runId, fence: null, givenBack: false, waitsSince: null });
   const own = state.locksOf.get(runId);
   if (own) own.add(lockNo);
   else state.locksOf.set(runId, new Set([lockNo]));
@@ -58,12 +58,15 @@ function deleteLock(state: MemoryState, { lockNo, runId }: LockRecord): void {
   if (own?.size === 0) state.locksOf.delete(runId);
 }
 
-/** Only the holder of the run may take the answer for the message: whoever else asks may be a worker that has lost the run. */
+/**
+ * Only the holder of the run may take the answer for the message: whoever else asks may be a worker that has lost the run. And only if it
+ * was not told that it waits: then this may be a late copy of an earlier call, whose answer nobody reads any more.
+ */
 function tell(state: MemoryState, lock: LockRecord, asks: readonly LockAsk[], now: number): void {
   const { runId, seq, op: name, fence } = lock;
   const row = state.runs.get(runId) as RunRecord;
   const asking = asks.some((ask) => ask.runId === runId && ask.seq === seq && ask.epoch === row.epoch);
-  if (asking && row.heldBy !== null) return;
+  if (asking && row.heldBy !== null && (lock.waitsSince ?? -1) < row.epoch) return;
   const messageId = lockMessageId(seq, fence as number);
   appendMessage(state, row, { kind: "lock_granted", name, messageId, payload: EMPTY_PAYLOAD }, now);
   if (row.heldBy !== null) state.hints.push({ type: "inbox", runId, workerId: row.heldBy });

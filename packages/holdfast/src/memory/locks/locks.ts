@@ -25,7 +25,9 @@ function wanted(state: MemoryState, { namespace, runId, seq }: LockAsk): LockRec
 function answer(state: MemoryState, ask: LockAsk): LockAnswer {
   const [lock] = wanted(state, ask);
   if (!lock) return { outcome: "gone", fence: null };
-  return { outcome: lock.fence === null ? "waiting" : "granted", fence: lock.fence };
+  if (lock.fence !== null) return { outcome: "granted", fence: lock.fence };
+  lock.waitsSince = Math.max(lock.waitsSince ?? 0, ask.epoch);
+  return { outcome: "waiting", fence: null };
 }
 
 export function listLocks(state: MemoryState, { namespace, of, limit }: ListLocksParams): LockRequest[] {

@@ -7,7 +7,7 @@ import type { WithLocks } from "./retries.ts";
  * keep their time.
  */
 export function applyFork({ ops, locks }: WithLocks, { seq }: HistoryEvent): void {
-  locks.loseAll();
+  locks.loseThoseBefore(seq);
   for (const { step, task, child } of ops.wanted()) {
     step?.forgetOrigin();
     if (task && task.seq < seq) task.lose();

@@ -12,7 +12,7 @@ export type BeforeRetry = Withdrawing & Pick<MachineInside, "outcome" | "conclud
 export function applyRetry({ ops, locks }: WithLocks, event: HistoryEvent): void {
   // After its end a run has no tasks, no children and no locks; a person has reopened it.
   if (event.meta?.attempt === undefined) {
-    locks.loseAll();
+    locks.loseThoseBefore(event.seq);
     for (const { task, child } of ops.pending()) {
       task?.lose();
       child?.lose();

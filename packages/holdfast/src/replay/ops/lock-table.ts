@@ -74,9 +74,9 @@ export class LockTable implements LocksOfRun {
     return undefined;
   }
 
-  /** The run has ended since, or it is a fork: the store has none of them. */
-  loseAll(): void {
-    for (const work of this.#active.values()) work.lose();
+  /** The run has ended since, or it is a fork: the store has none of those that were requested before. */
+  loseThoseBefore(seq: number): void {
+    for (const work of this.#active.values()) if (work.seq < seq) work.lose();
   }
 
   takeStrays(): readonly number[] {

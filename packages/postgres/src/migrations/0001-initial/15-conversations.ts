@@ -72,6 +72,8 @@ create table locks (
   places     int not null,
   lock_no    bigint generated always as identity,
   fence      bigint,
+  -- The newest epoch in which a holder of the run was told that the request waits: what comes later, comes as a message.
+  waits_since int,
   given_back boolean not null default false,
   namespace  text collate "C" not null,
   name       text collate "C" not null,

@@ -68,7 +68,7 @@ begin
             - (select count(*) from locks l where l.namespace = v_name.namespace and l.name = v_name.name
                   and l.fence is not null and not l.given_back);
     while v_free > 0 loop
-      select l.run_id, l.seq, l.op into v_lock from locks l
+      select l.run_id, l.seq, l.op, l.waits_since into v_lock from locks l
        where l.namespace = v_name.namespace and l.name = v_name.name and l.fence is null and not l.given_back
        order by l.lock_no limit 1;
       exit when not found;
@@ -82,8 +82,9 @@ begin
        where l.run_id = v_lock.run_id and l.seq = v_lock.seq and l.fence is null and not l.given_back returning l.fence into v_fence;
       continue when not found;
       v_free := v_free - 1;
-      -- Only the holder of the run may take the answer for the message: whoever else asks may be a worker that has lost the run.
-      continue when v_run.held_by is not null
+      -- Only the holder of the run may take the answer for the message: whoever else asks may be a worker that has lost the run. And only
+      -- if it was not told that it waits: then this may be a late copy of an earlier call, whose answer nobody reads any more.
+      continue when v_run.held_by is not null and coalesce(v_lock.waits_since, -1) < v_run.epoch
                 and (select 1 from unnest(a_run, a_seq, a_epoch) as a(run_id, seq, epoch)
                       where a.run_id = v_lock.run_id and a.seq = v_lock.seq and a.epoch = v_run.epoch limit 1) is not null;
       update runs r set delivered = r.delivered + 1,
@@ -101,10 +102,20 @@ begin
        where l.namespace = v_name.namespace and l.name = v_name.name and l.given_back and l.lock_no = any (v_given);
     end if;
   end loop;
+  -- Whoever is told here that it waits is told by a message when it is granted. A request that is being given back is not waited for.
+  with told as (
+    select l.run_id, l.seq, a.epoch from unnest(a_namespace, a_run, a_seq, a_epoch) as a(namespace, run_id, seq, epoch)
+      join locks l on l.run_id = a.run_id and l.seq = a.seq and l.namespace = a.namespace
+     where l.fence is null and not l.given_back and coalesce(l.waits_since, -1) < a.epoch
+       and l.namespace || E'\n' || l.name <> all (v_busy)
+       for no key update of l skip locked
+  )
+  update locks l set waits_since = t.epoch from told t where l.run_id = t.run_id and l.seq = t.seq;
   select string_agg(case when l.run_id is null then 'x' when l.fence is not null then 'g'
-                         when l.namespace || E'\n' || l.name = any (v_busy) then 'b' else 'w' end, '' order by a.i),
+                         when l.waits_since >= a.epoch and l.namespace || E'\n' || l.name <> all (v_busy) then 'w'
+                         else 'b' end, '' order by a.i),
          array_agg(l.fence order by a.i) into o_outcome, o_fence
-    from unnest(a_namespace, a_run, a_seq) with ordinality as a(namespace, run_id, seq, i)
+    from unnest(a_namespace, a_run, a_seq, a_epoch) with ordinality as a(namespace, run_id, seq, epoch, i)
     left join locks l on l.run_id = a.run_id and l.seq = a.seq and l.namespace = a.namespace and not l.given_back;
   o_passed := array(
     select (select 1 from locks l where l.run_id = b.run_id and l.given_back limit 1) is null
