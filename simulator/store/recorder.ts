@@ -29,7 +29,12 @@ export class Recorder {
       const row = this.#state.runs.get(commit.runId);
       if (!was || !row) return;
       const { runId, epoch, events, transition } = commit;
-      const applied = row.commit !== was.commit || (transition.type === "append" && row.eventCount !== was.eventCount);
+      const changed = row.commit !== was.commit || (transition.type === "append" && row.eventCount !== was.eventCount);
+      // A late copy for a former holder may be in one call with what the present one writes.
+      const rival = params.commits.some(
+        (other) => other !== commit && other.runId === runId && other.epoch === was.epoch,
+      );
+      const applied = changed && (epoch === was.epoch || !rival);
       this.commits.push({
         at,
         storeAt,

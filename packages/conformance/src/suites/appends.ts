@@ -64,6 +64,24 @@ export const appends: Suite = {
       expect(await t.run(holder.runId)).toEqual(before);
     },
 
+    "what a former holder has on its way is lost, also in one call with what the present one writes": async (t) => {
+      for (const late of [APPEND, HOLD])
+        for (const present of [APPEND, HOLD, end()])
+          for (const order of [0, 1]) {
+            const former = await begun(t);
+            const copy = new Holder(t.store, former.workerId, await t.run(former.runId)).draft(late, { events: 1 });
+            await former.commit(RELEASE);
+            const holder = await t.claimOne(former.workerId);
+            await holder.commit(HOLD, { events: 1 });
+            const commits = [copy, holder.draft(present, { events: 1 })];
+            const { outcomes } = await t.store.runs.commit({ commits: order === 0 ? commits : commits.reverse() });
+            expect(outcomes.map(({ outcome }) => outcome)).toEqual(
+              order === 0 ? ["lost", "written"] : ["written", "lost"],
+            );
+            expect(await t.history(holder.runId)).toEqual(someEvents(0, 3));
+          }
+    },
+
     "an append with another epoch, commit number or holder is lost, and so is one to a run that nobody holds": async (
       t,
     ) => {
