@@ -146,9 +146,16 @@ export class Courier<P extends Place> {
     return true;
   }
 
+  /** Or was, until its run was purged: an answer may hang for long. */
   #isThere(messageId: string): boolean {
-    return this.#params.places.some(({ store }) =>
-      [...store.memory.state.messageIds.values()].some((ids) => ids.has(messageId)),
+    return this.#params.places.some(
+      ({ store }) =>
+        [...store.memory.state.messageIds.values()].some((ids) => ids.has(messageId)) ||
+        store.purgeWatch.purged.some(
+          ({ history, inbox }) =>
+            inbox.some((message) => message.messageId === messageId) ||
+            history.some(({ meta }) => meta?.messageId === messageId),
+        ),
     );
   }
 
