@@ -29,6 +29,8 @@ const LATE_MS = 50;
 /** How many tokens a bucket has at least and at most, whatever fraction it had kept. */
 export class Tokens {
   #rate: RateLimit | undefined;
+  /** Of an earlier rate, although there may have been none in between. */
+  #remembered = false;
   #least = 0;
   #most = 0;
   #at = 0;
@@ -40,7 +42,8 @@ export class Tokens {
   /** A bucket that has another rate from now on may be full, or empty. */
   change(rate: RateLimit | undefined, now: number): void {
     if (rate && JSON.stringify(rate) === JSON.stringify(this.#rate)) return;
-    this.#least = this.#rate ? 0 : (rate?.burst ?? 0);
+    this.#least = this.#remembered ? 0 : (rate?.burst ?? 0);
+    this.#remembered ||= rate !== undefined;
     this.#most = mostOf(rate);
     this.#rate = rate;
     this.#at = now;
