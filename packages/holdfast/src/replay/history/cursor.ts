@@ -83,9 +83,9 @@ export class Cursor {
   }
 
   /** The outcome of a step that this code has never asked for: other code has done it, and this code would do it again. */
-  isStray({ op, meta }: EventDraft, wasAsked: (op: string) => boolean): boolean {
+  isStray({ op, meta }: EventDraft, asked: { wasAsked(op: string): boolean }): boolean {
     const retried = this.#events.some(({ type }) => type === "run_retried");
-    return !retried && op !== null && meta?.messageId !== undefined && !wasAsked(op);
+    return !retried && op !== null && meta?.messageId !== undefined && !asked.wasAsked(op);
   }
 
   /** Whether the op has begun in a try that was taken back for another reason than its own failure. */
