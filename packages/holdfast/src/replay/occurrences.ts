@@ -1,3 +1,5 @@
+import { appended } from "../model/short-list.ts";
+
 /** A list of so many names is searched as fast as a map. */
 const FEW = 16;
 
@@ -6,8 +8,8 @@ const FEW = 16;
  * several times on the way to ten names, and live as long as the run.
  */
 export class Occurrences {
-  readonly #names: string[] = [];
-  readonly #counts: number[] = [];
+  #names: string[] = [];
+  #counts: number[] = [];
   /** All of them, once they are not few. */
   #many: Map<string, number> | undefined;
 
@@ -22,8 +24,8 @@ export class Occurrences {
     const place = this.#names.indexOf(name);
     if (place >= 0) this.#counts[place] = count;
     else {
-      this.#names.push(name);
-      this.#counts.push(count);
+      this.#names = appended(this.#names, name);
+      this.#counts = appended(this.#counts, count);
       if (this.#names.length > FEW)
         this.#many = new Map(this.#names.map((known, i) => [known, this.#counts[i] as number]));
     }

@@ -60,7 +60,7 @@ interface Entry {
 
 export class Committer {
   readonly #params: CommitterParams;
-  /** In the order in which they asked. One that was forgotten stays in it, unwanted. */
+  /** In the order in which they asked. One that was forgotten may still be in it, unwanted. */
   #dirty: Committable[] = [];
   #wanted = 0;
   #again: Entry[] = [];
@@ -87,6 +87,7 @@ export class Committer {
     if (!target.wanted) return;
     target.wanted = false;
     this.#wanted -= 1;
+    if (this.#wanted === 0) this.#dirty = [];
   }
 
   get idle(): boolean {
@@ -156,6 +157,7 @@ export class Committer {
 
   /** Locked runs go along with any batch. */
   #takeAgain(runsMax: number): Entry[] {
+    if (this.#again.length === 0) return [];
     const now = this.#params.clock.monotonic();
     const batch = this.#again.filter((entry) => entry.mayGoAt <= now).slice(0, runsMax);
     const taken = new Set(batch);

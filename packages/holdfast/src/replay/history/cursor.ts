@@ -16,7 +16,7 @@ export class Cursor {
   readonly #events: readonly HistoryEvent[];
   /** Failures that a retry of the run has taken back, by seq; and what was recorded because of them, up to the retry. */
   #forgotten: Set<number> | undefined;
-  readonly #loose: { readonly from: number; readonly to: number }[] = [];
+  #loose: readonly { readonly from: number; readonly to: number }[] = NONE;
   /** Commands that were taken before the cursor came to them, by seq. */
   #taken: Set<number> | undefined;
   /**
@@ -126,7 +126,7 @@ export class Cursor {
       if (!failure) continue;
       this.#forgotten ??= new Set();
       this.#forgotten.add(failure.seq);
-      this.#loose.push({ from: failure.seq, to: retry.seq });
+      this.#loose = appended(this.#loose, { from: failure.seq, to: retry.seq });
     }
   }
 
