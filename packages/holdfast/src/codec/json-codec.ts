@@ -4,6 +4,7 @@ import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import { EMPTY_PAYLOAD, type Payload } from "../model/payload.ts";
 import { readMarked } from "./marked-payload.ts";
 import { MARK_MAX } from "./payload-mark.ts";
+import { flatCopy, RecentValues } from "./recent-values.ts";
 import { DEPTH_MAX, TAG_KEY, TAG_KEY_JSON } from "./tag.ts";
 import { decodeTags } from "./tag-decoder.ts";
 import { encodeTags } from "./tag-encoder.ts";
@@ -16,9 +17,9 @@ const SHARED_BYTES = 8_192;
 const SHARED_BYTES_MAX = 1_024;
 let shared = Buffer.alloc(0);
 let used = 0;
-/** The small value that was written last, and its text: the result of a step is read again at once, for the code that waits for it. */
-let written: Payload = EMPTY_PAYLOAD;
-let writtenText = "";
+/** What the values in the present shared buffer, and in the one before, are read as. */
+let written = new RecentValues(SHARED_BYTES);
+let writtenBefore = new RecentValues(SHARED_BYTES);
 
 /**
  * JSON, readable in the database, that keeps what JSON alone would lose: Date, Map, Set, BigInt, binary data,
@@ -41,9 +42,10 @@ export function payloadEncoding(bytes: Payload): "json" | `binary-${number}` {
 
 function encode(value: unknown, where: string): Payload {
   if (value === undefined) return EMPTY_PAYLOAD;
-  const wire = isPlain(value) ? value : encodeTags(value, where);
+  const copy = flatCopy(value);
+  const wire = copy ?? (isPlain(value) ? value : encodeTags(value, where));
   try {
-    return bytesOf(JSON.stringify(wire));
+    return bytesOf(JSON.stringify(wire), copy);
   } catch (cause) {
     // The text would be longer than a string can be.
     throw new HoldfastError("unserializable_value", `${where} cannot be stored: ${String(cause)}`, {
@@ -53,8 +55,11 @@ function encode(value: unknown, where: string): Payload {
   }
 }
 
-/** Small values share a buffer: one allocation outside the heap per value would cost more than everything else. */
-function bytesOf(text: string): Payload {
+/**
+ * Small values share a buffer: one allocation outside the heap per value would cost more than everything else. `copy`: what the
+ * text is read as, if that is known.
+ */
+function bytesOf(text: string, copy: object | undefined): Payload {
   // Each UTF-16 unit takes at most three bytes.
   const roomMax = text.length * 3;
   if (roomMax > SHARED_BYTES_MAX) {
@@ -64,21 +69,23 @@ function bytesOf(text: string): Payload {
   if (used + roomMax > shared.length) {
     shared = Buffer.allocUnsafeSlow(SHARED_BYTES);
     used = 0;
+    [written, writtenBefore] = [writtenBefore, written];
+    written.clear();
   }
   const length = shared.write(text, used);
   const bytes = new Uint8Array(shared.buffer, used, length);
   used += length;
-  written = bytes;
-  writtenText = text;
+  if (copy !== undefined) written.put(bytes, copy);
   return bytes;
 }
 
 function decode(bytes: Payload): unknown {
   if (bytes.length === 0) return undefined;
+  const known = written.take(bytes) ?? writtenBefore.take(bytes);
+  if (known !== undefined) return known;
   if (payloadEncoding(bytes) !== "json") return readMarked(bytes, decode);
   try {
-    // JSON.stringify escapes halves of surrogate pairs, so that the bytes have the same text.
-    const text = bytes === written ? writtenText : textDecoder.decode(bytes);
+    const text = textDecoder.decode(bytes);
     const parsed: unknown = JSON.parse(text);
     return text.includes(TAG_KEY_JSON) ? decodeTags(parsed) : parsed;
   } catch (cause) {

@@ -4,6 +4,7 @@ import { opId } from "../model/ids.ts";
 import { nameFault } from "../model/names.ts";
 import { appended, NONE } from "../model/short-list.ts";
 import { type Divergence, recordedNotAsked } from "./history/divergence.ts";
+import { Occurrences } from "./occurrences.ts";
 import type { Op } from "./op.ts";
 import { PendingOps } from "./pending-ops.ts";
 
@@ -13,7 +14,7 @@ const NO_TIMERS: ReadonlySet<Op> = new Set();
 export class OpTable {
   readonly #opsMax: number;
   readonly #pending = new PendingOps();
-  readonly #occurrences = new Map<string, number>();
+  readonly #occurrences = new Occurrences();
   // Created when first needed: most runs have none.
   #left: Map<string, number[]> | undefined;
   #timers: Set<Op> | undefined;
@@ -57,7 +58,7 @@ export class OpTable {
   }
 
   #last(fullName: string): number {
-    return this.#occurrences.get(fullName) ?? 0;
+    return this.#occurrences.get(fullName);
   }
 
   /** The number that `reserve` will return. */

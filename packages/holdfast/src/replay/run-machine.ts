@@ -125,7 +125,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
     this.started = true;
     this.turnIsRecorded = (this.replaying && !this.isCut(0)) || (this.params.begun ?? false);
     this.#enter(this.root, this.turnAt);
-    void callWorkflow(this, this.cursor, input);
+    callWorkflow(this, this.cursor, input);
   }
 
   endUnstarted(cause: EventDraft): void {
@@ -150,7 +150,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
   deliverLive(draft: EventDraft, now: number): boolean {
     const op = isMessage(draft) ? undefined : this.ops.get(draft.op);
     if (!op && !isMessage(draft)) {
-      const stray = this.cursor.isStray(draft, (id) => this.ops.wasAsked(id));
+      const stray = this.cursor.isStray(draft, this.ops);
       return stray && this.#diverge({ seq: this.nextSeq, at: now, ...draft }, notAskedFault(draft));
     }
     const noted = op ? this.#annotator.annotate(draft, op, this.nextSeq) : addressed(this, draft);

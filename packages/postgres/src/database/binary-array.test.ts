@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isUuid, secretArray, uuidArray } from "./binary-array.ts";
+import { isUuid, secretArray, textArray, uuidArray } from "./binary-array.ts";
 
 const UUID = "01890000-0aBc-7def-8000-00000000000F";
 const HEX = UUID.replaceAll("-", "").toLowerCase();
@@ -23,6 +23,22 @@ test("secrets have lower-case digits and no dashes", () => {
   expect(secretArray([HEX]).subarray(24).toString("hex")).toBe(HEX);
   for (const text of [HEX.toUpperCase(), UUID, HEX.slice(1), replaced(HEX, 4, "g")])
     expect(secretArray([text]).readInt32BE(20), text).toBe(-1);
+});
+
+test("texts are written as UTF-8, short and long", () => {
+  for (const text of [
+    "",
+    "s1",
+    "x".repeat(24),
+    "x".repeat(25),
+    "grün",
+    `${"x".repeat(23)}ü`,
+    "\u{1F600}",
+    "\u0000",
+    "\u007f\u0080",
+  ])
+    expect(textArray([text]).subarray(24).toString(), text).toBe(text);
+  expect(textArray(["a", null, "bc"]).subarray(20).toString("hex")).toBe("0000000161ffffffff000000026263");
 });
 
 function replaced(text: string, at: number, by: string): string {

@@ -26,6 +26,7 @@ function target(runId: string, log: string[], fails?: "takeCommit" | "committed"
     if (fails === where) throw new TypeError(`${runId} is broken`);
   };
   return {
+    wanted: false,
     takeCommit: () => {
       fail("takeCommit");
       return commit;

@@ -29,6 +29,8 @@ const CONTENDED_MS_MAX = 1_000;
 const RUNS_DIVIDED_MIN = 256;
 
 export interface Committable {
+  /** Whether it is to be taken; for the committer alone, so that it need not keep a set. */
+  wanted: boolean;
   /** What to write now, if anything. Called between turns, and not again before the answer. */
   takeCommit(): RunCommit | undefined;
   /** The store's answer, with any messages that prevented the run from being suspended or ended. */
@@ -58,7 +60,9 @@ interface Entry {
 
 export class Committer {
   readonly #params: CommitterParams;
-  readonly #dirty = new Set<Committable>();
+  /** In the order in which they asked. One that was forgotten may still be in it, unwanted. */
+  #dirty: Committable[] = [];
+  #wanted = 0;
   #again: Entry[] = [];
   #againAfter: Timer | undefined;
   #inFlight = 0;
@@ -71,16 +75,23 @@ export class Committer {
   }
 
   request(target: Committable): void {
-    this.#dirty.add(target);
+    if (!target.wanted) {
+      target.wanted = true;
+      this.#wanted += 1;
+      this.#dirty.push(target);
+    }
     this.#schedule();
   }
 
   forget(target: Committable): void {
-    this.#dirty.delete(target);
+    if (!target.wanted) return;
+    target.wanted = false;
+    this.#wanted -= 1;
+    if (this.#wanted === 0) this.#dirty = [];
   }
 
   get idle(): boolean {
-    return this.#inFlight === 0 && this.#dirty.size === 0 && this.#again.length === 0;
+    return this.#inFlight === 0 && this.#wanted === 0 && this.#again.length === 0;
   }
 
   untilIdle(): Promise<void> {
@@ -99,7 +110,7 @@ export class Committer {
 
   #schedule(): void {
     if (this.#scheduled || this.#inFlight >= this.#params.flushesInFlightMax) return;
-    if (this.#dirty.size === 0 && this.#nextAgainMs() > 0) return;
+    if (this.#wanted === 0 && this.#nextAgainMs() > 0) return;
     this.#scheduled = true;
     this.#params.clock.immediate(this.#gather);
   }
@@ -111,15 +122,22 @@ export class Committer {
     const batch = this.#takeAgain(runsPerFlushMax);
     let events = 0;
     let bytes = 0;
-    for (const target of this.#dirty) {
+    const dirty = this.#dirty;
+    this.#dirty = [];
+    let next = 0;
+    for (; next < dirty.length; next++) {
       if (batch.length >= runsPerFlushMax || events >= eventsPerFlushMax || bytes >= BYTES_PER_FLUSH_MAX) break;
-      this.#dirty.delete(target);
+      const target = dirty[next] as Committable;
+      if (!target.wanted) continue;
+      this.forget(target);
       const commit = commitOf(target);
       if (!commit) continue;
       events += commit.events.length;
       for (const { payload } of commit.events) if (payload) bytes += payload.length;
       batch.push({ target, commit, busy: 0, mayGoAt: 0, mustGoAt: 0 });
     }
+    // Those that asked meanwhile come last.
+    if (next < dirty.length) this.#dirty = [...dirty.slice(next), ...this.#dirty];
     if (batch.length > 0) void this.#flush(batch);
     else this.#settleIdle();
     this.#wakeForAgain();
@@ -132,13 +150,14 @@ export class Committer {
    */
   #share(): number {
     const { runsPerFlushMax, flushesInFlightMax } = this.#params;
-    const runs = this.#dirty.size;
+    const runs = this.#wanted;
     const free = Math.max(1, flushesInFlightMax - this.#inFlight);
     return runs < RUNS_DIVIDED_MIN ? runsPerFlushMax : Math.min(runsPerFlushMax, Math.ceil(runs / free));
   }
 
   /** Locked runs go along with any batch. */
   #takeAgain(runsMax: number): Entry[] {
+    if (this.#again.length === 0) return [];
     const now = this.#params.clock.monotonic();
     const batch = this.#again.filter((entry) => entry.mayGoAt <= now).slice(0, runsMax);
     const taken = new Set(batch);
@@ -193,7 +212,7 @@ export class Committer {
     batch.forEach((entry, i) => {
       const outcome = result.outcomes[i] as CommitOutcome;
       if (outcome.outcome === "busy") this.#sendAgain(entry);
-      else guarded(entry.target, () => entry.target.committed(outcome, messagesOf(entry.commit.runId)));
+      else answer(entry, outcome, messagesOf(entry.commit.runId));
     });
   }
 
@@ -242,20 +261,25 @@ export class Committer {
 }
 
 function commitOf(target: Committable): RunCommit | undefined {
-  let commit: RunCommit | undefined;
-  guarded(target, () => {
-    commit = target.takeCommit();
-  });
-  return commit;
+  try {
+    return target.takeCommit();
+  } catch (error) {
+    refuse(target, error);
+    return undefined;
+  }
+}
+
+function answer({ target }: Entry, outcome: CommitOutcome, messages: readonly Message[]): void {
+  try {
+    target.committed(outcome, messages);
+  } catch (error) {
+    refuse(target, error);
+  }
 }
 
 /** What goes wrong in one run must neither end the process nor keep the other runs from being written. */
-function guarded(target: Committable, call: () => void): void {
-  try {
-    call();
-  } catch (error) {
-    const broken = (): HoldfastError =>
-      new HoldfastError("invariant_broken", `The run could not be written: ${describeValue(error)}`, { cause: error });
-    target.refused(isHoldfastError(error) ? error : broken());
-  }
+function refuse(target: Committable, error: unknown): void {
+  const broken = (): HoldfastError =>
+    new HoldfastError("invariant_broken", `The run could not be written: ${describeValue(error)}`, { cause: error });
+  target.refused(isHoldfastError(error) ? error : broken());
 }

@@ -51,7 +51,9 @@ export class RunEnd {
     this.#end ??= endTransition(machine, outcome, attributes, this.#host);
     // Under a stream of messages that its code does not look for a run must still be able to end.
     const patient = (looked || this.#refused < ENDS_REFUSED_MAX) && !wasNeverCalled(outcome);
-    return this.#end.type === "end" ? { ...this.#end, unlessBehind: patient } : this.#end;
+    if (this.#end.type === "end" && this.#end.unlessBehind !== patient)
+      this.#end = { ...this.#end, unlessBehind: patient };
+    return this.#end;
   }
 
   /** Messages have come before it: nothing of it was written. */

@@ -48,6 +48,8 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
   readonly runId: string;
   /** For the turn loop alone. */
   inLine = false;
+  /** For the committer. */
+  wanted = false;
   readonly #host: ExecutorHost;
   readonly #code: WorkflowCode;
   readonly #steps: StepBoard;
@@ -60,6 +62,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
   readonly #parking: Parking;
   /** Replaced when the code's last turns are taken back. */
   #machine: Machine;
+  #delivery: Delivery;
   #run: Run;
   #wake: Timer | undefined;
   /** Set once the code has ended. */
@@ -80,17 +83,13 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     this.#machine = this.machineFor(history);
     this.#steps = new StepBoard(host, this.#machine, this, this.#queue);
     this.#outside = new OutsideWork(host, this);
+    this.#delivery = { host, machine: this.#machine, queue: this.#queue, steps: this.#steps, outside: this.#outside };
     this.takeMessages(messages);
     host.loop.ready(this);
   }
 
   get machine(): Machine {
     return this.#machine;
-  }
-
-  #delivery(): Delivery {
-    const host = this.#host;
-    return { machine: this.#machine, queue: this.#queue, steps: this.#steps, outside: this.#outside, host };
   }
 
   get run(): Run {
@@ -215,7 +214,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
       if (!this.#commits.writing) void this.#takeBack(point);
       return false;
     }
-    if (deliverNext(this.#delivery(), this.#host.storeTime.now())) return true;
+    if (deliverNext(this.#delivery, this.#host.storeTime.now())) return true;
     if (machine.divergence) this.#parking.explain(divergence);
     else this.#settle();
     return false;
@@ -245,7 +244,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     this.#steps.takeAsked();
     this.#steps.adopt();
     // What can still be taken back is no reason to stop anything yet. It is about to be written, and this is reached again.
-    if (!this.#queue.mayTakeBack(machine)) stopWithdrawn(this.#delivery(), this.#commits);
+    if (!this.#queue.mayTakeBack(machine)) stopWithdrawn(this.#delivery, this.#commits);
     // Code that learns of its abort may do something for which the run is parked.
     if (this.#queue.length > 0 || this.#phase.parkedWith) return;
     if (!machine.outcome) {
@@ -260,7 +259,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     const fresh = machine.fresh.length > 0 || machine.freshAttributes || this.#queue.hasRefused;
     if (fresh || transition.type !== "hold") this.#host.committer.request(this);
     this.#wake?.cancel();
-    this.#wake = transition.type === "hold" ? wakeTimer(this.#host, this, this.#delivery()) : undefined;
+    this.#wake = transition.type === "hold" ? wakeTimer(this.#host, this, this.#delivery) : undefined;
   }
 
   push(draft: QueuedDraft): void {
@@ -352,6 +351,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     if (!this.here) return;
     if (!resumption) return this.drop();
     this.#machine = resumption.machine;
+    this.#delivery = { ...this.#delivery, machine: resumption.machine };
     this.#queue.takeBack(look);
     this.#steps.rebase(this.#machine);
     this.#outside.rebase();
@@ -389,7 +389,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
       return;
     }
     this.#phase.leave();
-    if (transition.type === "end") stopWithdrawn(this.#delivery(), this.#commits);
+    if (transition.type === "end") stopWithdrawn(this.#delivery, this.#commits);
     this.#host.left(this, { how: "closed", transition });
   }
 

@@ -48,7 +48,8 @@ export class LiveQueries {
 
   /** A commit of the run was answered, and the run stays here. */
   kept(runId: string): void {
-    for (const waiting of [...(this.#waiting.get(runId) ?? [])]) this.#attend(waiting);
+    const waiting = this.#waiting.get(runId);
+    if (waiting) for (const one of [...waiting]) this.#attend(one);
   }
 
   /** The run is no longer held. */

@@ -55,6 +55,9 @@ export class Attempt implements StepInfo {
   called = true;
   /** Its index among the run's attempts in progress; -1 if it is not one of them. */
   place = -1;
+  /** Its neighbors in the list of the watch, for that alone. */
+  before: Attempt | undefined;
+  after: Attempt | undefined;
   readonly #owner: AttemptOwner;
   readonly #run: Run;
   readonly #host: AttemptHost;

@@ -127,7 +127,8 @@ export class StepBoard implements AttemptOwner {
     for (const op of idle) {
       if (!op.pending || this.#failIfCutOff(op)) continue;
       if (isDue(op, this.#host) && this.#mayStart(op)) this.#start(op);
-      else this.idle = appended(this.idle, op);
+      // Most wait for their gate once, alone.
+      else this.idle = idle.length === 1 ? idle : appended(this.idle, op);
     }
   }
 
@@ -223,7 +224,7 @@ export class StepBoard implements AttemptOwner {
     // run that makes progress.
     const { fn, options, startedAttempt } = op.step as StepWork;
     attempt.recorded = options.recordStart || startedAttempt >= attempt.attempt;
-    attempt.run(typeof fn === "function" ? fn : () => this.#transact(attempt, fn));
+    attempt.run(typeof fn === "function" ? fn : this.#transacting(attempt, fn));
     if (!attempt.open) return;
     attempt.place = this.#attempts.length;
     this.#attempts = appended(this.#attempts, attempt);
@@ -231,13 +232,15 @@ export class StepBoard implements AttemptOwner {
   }
 
   /** The store may delay the call of the function. */
-  #transact(attempt: Attempt, { kind, fn }: TransactionWork): Promise<unknown> {
-    attempt.called = false;
+  #transacting(attempt: Attempt, { kind, fn }: TransactionWork): () => Promise<unknown> {
     const work: TransactionWork["fn"] = (tx, step) => {
       attempt.called = true;
       return fn(tx, step);
     };
-    return runTransaction(this.#host, holdOf(this.#run.run), attempt.op.id, { kind, fn: work }, attempt);
+    return () => {
+      attempt.called = false;
+      return runTransaction(this.#host, holdOf(this.#run.run), attempt.op.id, { kind, fn: work }, attempt);
+    };
   }
 
   noteStarted(attempt: Attempt): void {

@@ -4,10 +4,14 @@ import type { Attempt } from "./attempt.ts";
 /** After this long a running step is recorded as started, so that it is visible. Short steps pay nothing. */
 export const STEP_VISIBLE_AFTER_MS = 1_000;
 
-/** Checks once a second, while anything runs, for attempts that have been running for a while. */
+/**
+ * Checks once a second, while anything runs, for attempts that have been running for a while. Those that have not been found are a
+ * list, in the order in which they started, in which each knows its neighbors: a set would allocate with every step.
+ */
 export class StepWatch {
   readonly #clock: Clock;
-  readonly #attempts = new Set<Attempt>();
+  #oldest: Attempt | undefined;
+  #newest: Attempt | undefined;
   #timer: Timer | undefined;
 
   constructor(clock: Clock) {
@@ -15,25 +19,40 @@ export class StepWatch {
   }
 
   add(attempt: Attempt): void {
-    this.#attempts.add(attempt);
+    const before = this.#newest;
+    attempt.before = before;
+    if (before) before.after = attempt;
+    else this.#oldest = attempt;
+    this.#newest = attempt;
     this.#timer ??= this.#clock.setTimer(STEP_VISIBLE_AFTER_MS, this.#look);
   }
 
   delete(attempt: Attempt): void {
-    this.#attempts.delete(attempt);
-    if (this.#attempts.size > 0) return;
+    this.#remove(attempt);
+    if (this.#oldest) return;
     this.#timer?.cancel();
     this.#timer = undefined;
   }
 
+  #remove(attempt: Attempt): void {
+    const { before, after } = attempt;
+    // One that was found is not in the list any more.
+    if (before === undefined && this.#oldest !== attempt) return;
+    if (before) before.after = after;
+    else this.#oldest = after;
+    if (after) after.before = before;
+    else this.#newest = before;
+    attempt.before = undefined;
+    attempt.after = undefined;
+  }
+
   readonly #look = (): void => {
-    const before = this.#clock.monotonic() - STEP_VISIBLE_AFTER_MS;
-    // In the order in which they started: the first young one ends the search.
-    for (const attempt of this.#attempts) {
-      if (attempt.startedAt > before) break;
-      this.#attempts.delete(attempt);
+    const until = this.#clock.monotonic() - STEP_VISIBLE_AFTER_MS;
+    // The first young one ends the search.
+    for (let attempt = this.#oldest; attempt && attempt.startedAt <= until; attempt = this.#oldest) {
+      this.#remove(attempt);
       if (!attempt.recorded) attempt.noteStarted();
     }
-    this.#timer = this.#attempts.size > 0 ? this.#clock.setTimer(STEP_VISIBLE_AFTER_MS, this.#look) : undefined;
+    this.#timer = this.#oldest ? this.#clock.setTimer(STEP_VISIBLE_AFTER_MS, this.#look) : undefined;
   };
 }

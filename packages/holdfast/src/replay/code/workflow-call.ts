@@ -18,29 +18,44 @@ interface Called extends MachineInside {
   readonly context: Context;
 }
 
-/** Calls the workflow function, and decides what its end means for the run. */
-export async function callWorkflow(machine: Called, cursor: Cursor, input: unknown): Promise<void> {
-  const { code, run } = machine;
+/**
+ * Calls the workflow function, and decides what its end means for the run. Not an async function: what belongs to its call would be
+ * in memory as long as the run.
+ */
+export function callWorkflow(machine: Called, cursor: Cursor, input: unknown): void {
+  const failed = (error: unknown): void => void decideFailure(machine, cursor, error);
+  let returned: unknown;
   try {
-    const value = await code.body(machine.context, input);
-    const output = machine.codec.encode(value, `output of workflow "${run.workflow}"`);
-    finish(machine, { type: "completed", value, output });
+    returned = machine.code.body(machine.context, input);
   } catch (error) {
-    if (machine.outcome || isUnreadable(machine.violation)) return;
-    if (!machine.inTurn) return settledOutside(machine, error);
-    const bug = code.onBug === "fail" || hasBegunToUndo(machine, cursor) ? undefined : workflowBug(run, error);
-    if (bug) return machine.violate(bug);
-    const { failures } = machine;
-    const retried = failures.explain(error) && !machine.root.canceled && !cursor.compensates();
-    if (retried && code.retryRun?.(error, machine.retries + 1)) {
-      // Steps in progress are not released: their results belong to the next run attempt.
-      machine.conclude({ type: "retried", error, forgets: failures.forgets(error, machine.askedSeq) });
-      return;
-    }
-    const compensation = await machine.compensations.run();
-    const retry = failures.retryByHand(error, machine.askedSeq);
-    finish(machine, { type: "failed", error: endError(machine, error), compensation, retry });
+    return failed(error);
   }
+  Promise.resolve(returned).then((value) => {
+    try {
+      const output = machine.codec.encode(value, `output of workflow "${machine.run.workflow}"`);
+      finish(machine, { type: "completed", value, output });
+    } catch (error) {
+      failed(error);
+    }
+  }, failed);
+}
+
+async function decideFailure(machine: Called, cursor: Cursor, error: unknown): Promise<void> {
+  const { code, run } = machine;
+  if (machine.outcome || isUnreadable(machine.violation)) return;
+  if (!machine.inTurn) return settledOutside(machine, error);
+  const bug = code.onBug === "fail" || hasBegunToUndo(machine, cursor) ? undefined : workflowBug(run, error);
+  if (bug) return machine.violate(bug);
+  const { failures } = machine;
+  const retried = failures.explain(error) && !machine.root.canceled && !cursor.compensates();
+  if (retried && code.retryRun?.(error, machine.retries + 1)) {
+    // Steps in progress are not released: their results belong to the next run attempt.
+    machine.conclude({ type: "retried", error, forgets: failures.forgets(error, machine.askedSeq) });
+    return;
+  }
+  const compensation = await machine.compensations.run();
+  const retry = failures.retryByHand(error, machine.askedSeq);
+  finish(machine, { type: "failed", error: endError(machine, error), compensation, retry });
 }
 
 /** The function has ended, or its end is decided; everything it had asked for is dropped. Only the first end counts. */

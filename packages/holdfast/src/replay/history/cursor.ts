@@ -16,7 +16,7 @@ export class Cursor {
   readonly #events: readonly HistoryEvent[];
   /** Failures that a retry of the run has taken back, by seq; and what was recorded because of them, up to the retry. */
   #forgotten: Set<number> | undefined;
-  readonly #loose: { readonly from: number; readonly to: number }[] = [];
+  #loose: readonly { readonly from: number; readonly to: number }[] = NONE;
   /** Commands that were taken before the cursor came to them, by seq. */
   #taken: Set<number> | undefined;
   /**
@@ -83,9 +83,9 @@ export class Cursor {
   }
 
   /** The outcome of a step that this code has never asked for: other code has done it, and this code would do it again. */
-  isStray({ op, meta }: EventDraft, wasAsked: (op: string) => boolean): boolean {
+  isStray({ op, meta }: EventDraft, asked: { wasAsked(op: string): boolean }): boolean {
     const retried = this.#events.some(({ type }) => type === "run_retried");
-    return !retried && op !== null && meta?.messageId !== undefined && !wasAsked(op);
+    return !retried && op !== null && meta?.messageId !== undefined && !asked.wasAsked(op);
   }
 
   /** Whether the op has begun in a try that was taken back for another reason than its own failure. */
@@ -126,7 +126,7 @@ export class Cursor {
       if (!failure) continue;
       this.#forgotten ??= new Set();
       this.#forgotten.add(failure.seq);
-      this.#loose.push({ from: failure.seq, to: retry.seq });
+      this.#loose = appended(this.#loose, { from: failure.seq, to: retry.seq });
     }
   }
 
