@@ -17,7 +17,7 @@ import { readBacklog } from "./queues/due.ts";
 import { listQueues, setQueue } from "./queues/queues.ts";
 import { readReplies } from "./replies.ts";
 import { listRetention, readRetention, setRetention } from "./retention.ts";
-import { claimRuns, holdRunsIfParkedByOtherCode } from "./runs/claims.ts";
+import { claimRuns, holdRunsIfParkedByOtherCode, lookForRuns } from "./runs/claims.ts";
 import { commitRuns } from "./runs/commits.ts";
 import { debounceRun } from "./runs/debounces.ts";
 import { forkRun } from "./runs/forks.ts";
@@ -77,7 +77,11 @@ export class SqliteStore implements port.Store {
   readonly runs: port.RunStore = {
     start: this.#write(startRuns),
     debounce: this.#write(debounceRun),
-    claim: this.#write(claimRuns),
+    claim: (params) =>
+      this.#transactions.writeIfNeeded(
+        (call) => claimRuns(call, params),
+        (call) => lookForRuns(call, params),
+      ),
     commit: this.#write(commitRuns),
     releaseIfHeld: this.#write(workers.releaseRunsIfHeld),
     restartIfHeld: this.#write(restartRunIfHeld),

@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { SettableClock, type StoreUnderTest } from "@holdfast/conformance";
-import type { Logger, OpenedStore, Random } from "holdfast/adapter";
+import { hookedStore, type Logger, type OpenedStore, type Random, type StoreHooks } from "holdfast/adapter";
 import { SeededSource, VirtualClock } from "holdfast/testing";
+import { Connection } from "../src/database/connection.ts";
 import { openDatabase } from "../src/database/driver.ts";
 import type { Tx } from "../src/index.ts";
 import { openStore, type SqliteStoreOptions } from "../src/open-store.ts";
@@ -32,8 +33,10 @@ export function openFile(file: string, options: Partial<SqliteStoreOptions> = {}
   return openStore(`file:${file}`, { clock: new VirtualClock(), random: newRandom(), log: silent, ...options });
 }
 
-/** A fresh file on a clock that the suites set. */
-export async function sqliteUnderTest(): Promise<StoreUnderTest> {
+/** A fresh file on a clock that the suites set. `hooksOf`: what stands before the calls of the first store. */
+export async function sqliteUnderTest(
+  hooksOf: (sql: Connection, clock: SettableClock) => StoreHooks = () => ({}),
+): Promise<StoreUnderTest> {
   const folder = temporaryFolder();
   const clock = new SettableClock();
   const open = () => openFile(folder.file("store.db"), { clock, durability: "async" });
@@ -43,6 +46,7 @@ export async function sqliteUnderTest(): Promise<StoreUnderTest> {
   app.exec("create table texts (text text not null) strict");
   return {
     ...first,
+    store: hookedStore(first.store, hooksOf(new Connection(app), clock)),
     application: {
       kind: "sqlite",
       write: (tx, text) => void (tx as Tx).run("insert into texts values (?)", text),

@@ -2,8 +2,8 @@ import type { Durability } from "holdfast/adapter";
 import type { Columns, Database, SqlValue, Statement } from "./driver.ts";
 import { requireOneStatement } from "./one-statement.ts";
 
-/** How long SQLite itself may wait for a lock. It sleeps meanwhile, which blocks the event loop and the heartbeats. */
-const BUSY_WAIT_MS = 2;
+/** SQLite itself never waits for a lock: it would sleep, which blocks the event loop, with the runs and heartbeats of this process. */
+const BUSY_WAIT_MS = 0;
 const CACHE_KIB = 32 * 1024;
 /** A burst may let the log grow; afterwards it is truncated to this size. */
 const LOG_BYTES_KEPT = 64 * 1024 * 1024;

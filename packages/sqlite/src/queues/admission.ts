@@ -76,9 +76,18 @@ export function admitFrom(
 }
 
 /** Tokens make a key ready by themselves; the places of the queue do not. */
-function nextAfter({ sql }: Call, { limitedId, limits }: LimitedRow, running: number, nextAt: number | null) {
-  if (limits.concurrency !== undefined && running >= limits.concurrency) return nextAt;
-  return earlier(sql.columns(NEXT_WAKE, limitedId)?.[0] as number | null, nextAt);
+function nextAfter(call: Call, limited: LimitedRow, running: number, nextAt: number | null) {
+  const { concurrency } = limited.limits;
+  return concurrency !== undefined && running >= concurrency ? nextAt : earlier(nextWake(call, limited), nextAt);
+}
+
+/** When the next key will be ready by itself. */
+export function nextWake({ sql }: Call, { limitedId }: LimitedRow): number | null {
+  return sql.columns(NEXT_WAKE, limitedId)?.[0] as number | null;
+}
+
+export function isAnyReady({ sql, now }: Call, { limitedId }: LimitedRow): boolean {
+  return sql.columns(READY, limitedId, 1) !== undefined || sql.columns(WAKE, limitedId, now) !== undefined;
 }
 
 function linesOf(call: Call, { limitedId, limits }: LimitedRow, { lanes, waits }: ServedLanes): Lines<Head> {

@@ -15,7 +15,7 @@ import { newUuidBytes, uuidText } from "../database/uuid.ts";
 import { unconsumed } from "../inbox.ts";
 import { liveWorker, liveWorkerKey } from "../workers.ts";
 import { holdRuns } from "./holds.ts";
-import { byLimits, takeLimited } from "./limited-claims.ts";
+import { byLimits, lookAtLimited, takeLimited } from "./limited-claims.ts";
 import { appendNote } from "./parking.ts";
 import { type Holder, readHeldRun } from "./run-rows.ts";
 import { noteError } from "./run-state.ts";
@@ -53,6 +53,29 @@ export function claimRuns(call: Call, params: ClaimRunsParams): ClaimRunsResult 
   const found = findDue(call, params, lanesOf(call, params));
   if (found.taken.length > 0) holdRuns(call, found.taken, workerKey, params.claimId, params.solo);
   return answer(call, found, { ...holder, now: true });
+}
+
+/**
+ * What a claim would answer, if it serves queues with limits and would find nothing. It looks while another process has the lock: all
+ * workers are woken for a place that was given back, and those that come late should not keep the lock from the work in progress.
+ */
+export function lookForRuns(call: Call, params: ClaimRunsParams): ClaimRunsResult | undefined {
+  const { sql, now } = call;
+  if (params.again || params.solo || liveWorker(call, params.workerId)?.namespace !== params.namespace)
+    return undefined;
+  const lanes = lanesOf(call, params);
+  const { plain, limited } = byLimits(lanes, params);
+  if (limited.length === 0) return undefined;
+  let nextAt: number | null = null;
+  for (const [limitedId, served] of limited) {
+    const found = lookAtLimited(call, limitedId, served);
+    if (!found) return undefined;
+    nextAt = earlier(nextAt, found.nextAt);
+  }
+  const isDue = ({ laneId }: Lane, suspect: number) => sql.allColumns(DUE, laneId, suspect, now, 1).length > 0;
+  if (plain.some((lane) => isDue(lane, 0)) || lanes.some((lane) => isDue(lane, 1))) return undefined;
+  const nextDueAt = earlier(nextDue(call, lanes), nextAt);
+  return { live: true, runs: [], messages: [], now, moreDue: false, nextDueAt, suspectDue: false };
 }
 
 /** If this code was the last to park a run, the list begins with its identity, and the run is not even read. */

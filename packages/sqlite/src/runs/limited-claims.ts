@@ -1,10 +1,10 @@
 /** Claims of runs in queues with limits: what is due goes into line, and the heads of the lines get places. */
-import { type ClaimRunsParams, NO_KEY, sortedAtEachEnd, waitingForPlace } from "holdfast/adapter";
+import { type ClaimRunsParams, NO_KEY, sortAgainAt, sortedAtEachEnd, waitingForPlace } from "holdfast/adapter";
 import type { Call } from "../database/call.ts";
 import type { Lane } from "../database/catalog.ts";
 import { TIES } from "../database/codes.ts";
 import { uuidText } from "../database/uuid.ts";
-import { admitFrom, placesOf } from "../queues/admission.ts";
+import { admitFrom, isAnyReady, nextWake, placesOf } from "../queues/admission.ts";
 import { type LimitedRow, leaveLine, limitedById, makeReady, type PlacedKey } from "../queues/place-state.ts";
 
 /** `free`: it has a place, or only winds up. */
@@ -58,6 +58,34 @@ export function takeLimited(call: Call, limitedId: number, lanes: readonly Lane[
     moreDue: free.length > limit || sortsOn,
     nextAt,
   };
+}
+
+/**
+ * If there is nothing to give: when to claim again. Either nothing is due and no key is ready, or the queue is full and what is due waits
+ * for a place. It need not be sorted in at once: whoever gave the last place has sorted some in.
+ */
+export function lookAtLimited(
+  call: Call,
+  limitedId: number,
+  lanes: readonly Lane[],
+): { readonly nextAt: number | null } | undefined {
+  const { sql, now } = call;
+  const limited = limitedById(call, limitedId);
+  const places = placesOf(limited);
+  const isFull = places.running >= (limited.limits.concurrency ?? Number.POSITIVE_INFINITY);
+  if (!isFull && isAnyReady(call, limited)) return undefined;
+  const count = sortedAtEachEnd(limited.limits, places, now);
+  const due = lanes.flatMap(
+    ({ laneId }) =>
+      endsOf(count, (newest, limit) => sql.all<Due>(newest ? NEWEST : OLDEST, now, laneId, now, limit)).due,
+  );
+  if (due.some(({ free }) => free === 1)) return undefined;
+  if (isFull) {
+    if (due.length === 0) return { nextAt: null };
+    const nextAt = sortAgainAt(limited.limits, places, limited.paceAt);
+    return nextAt > now ? { nextAt } : undefined;
+  }
+  return due.length > 0 ? undefined : { nextAt: nextWake(call, limited) };
 }
 
 function sortIn(call: Call, limited: LimitedRow, lanes: readonly Lane[]) {

@@ -3,12 +3,14 @@
  * never contend with each other. They contend with other processes for the write lock.
  *
  * Invariants
- *  T1. Another process's lock never blocks the event loop for longer than BUSY_WAIT_MS (connection.ts): a call that finds
- *      the lock taken ends its macrotask and tries again after a timer.
- *  T2. Writes run in the order of the calls. Reads need no lock and never wait for writes.
+ *  T1. Another process's lock never blocks the event loop: a call that finds the lock taken ends its macrotask and tries
+ *      again after a timer.
+ *  T2. Writes run in the order of the calls, but while other processes write, a claim lets those that come after it go first,
+ *      once. Else the runs that a worker has would wait with their ends for its claim of more. Reads need no lock and never
+ *      wait for writes.
  *  T3. A call has committed before its promise is resolved and before its hints are announced.
  */
-import { type Clock, HoldfastError, type Random } from "holdfast/adapter";
+import { type Clock, HoldfastError, type Random, type Timer } from "holdfast/adapter";
 import type { Call } from "../database/call.ts";
 import type { Catalog } from "../database/catalog.ts";
 import type { Connection } from "../database/connection.ts";
@@ -22,10 +24,11 @@ export const BUSY_PATIENCE_MS = 10_000;
 const RETRY_MS_FIRST = 1;
 const RETRY_MS_MAX = 25;
 /** How many times to try again quickly: most locks are another process's flush, which takes milliseconds. */
-const QUICK_TRIES = 10;
+const QUICK_TRIES = 25;
 /** For this long after it met a lock, a process leaves gaps between its writes; otherwise the others would hardly ever get the lock. */
 const COURTESY_MS = 100;
 const GAP_MS = 1;
+const READ = "begin";
 const WRITE = "begin immediate";
 
 export interface TransactionsParams {
@@ -39,9 +42,17 @@ export interface TransactionsParams {
   readonly schema: SchemaGuard;
 }
 
+/** A read: what a write would answer if it has nothing to write; undefined if it may have. */
+export type Look<T> = (call: Call) => T | undefined;
+
 interface Job {
   readonly kind: "read" | "write";
-  readonly attempt: () => void;
+  /** Returns whether it has written. */
+  readonly attempt: () => boolean;
+  /** A claim: not as urgent as other writes. */
+  readonly patient: boolean;
+  /** It has let others go first, and does not do so again. */
+  hasYielded: boolean;
   readonly reject: (error: unknown) => void;
   readonly askedAt: number;
   failures: number;
@@ -57,6 +68,10 @@ export class Transactions {
   #lockedAt: number | undefined;
   /** When another process's lock was last in the way. */
   #contendedAt = Number.NEGATIVE_INFINITY;
+  /** Whether the last write that went through was a claim. */
+  #claimedLast = false;
+  /** Until when the next write is put off for the sake of other processes. */
+  #gap: Timer | undefined;
   #closed = false;
   #whenIdle: (() => void) | undefined;
 
@@ -65,17 +80,37 @@ export class Transactions {
   }
 
   write<T>(body: (call: Call) => T): Promise<T> {
-    return this.#promise("write", body, (job) => {
-      this.#writes.push(job);
-      if (this.#writes.length === 1) this.#scheduleWrite();
-    });
+    return this.#promise("write", this.#writing(body), (job) => this.#enqueue(job));
+  }
+
+  /** A write that is not urgent: while the file is locked it lets others go first (T2), and looks whether it is still needed. */
+  writeIfNeeded<T>(body: (call: Call) => T, look: Look<T>): Promise<T> {
+    let tries = 0;
+    return this.#promise(
+      "write",
+      (resolve) => {
+        tries += 1;
+        const found = tries > 1 ? this.#transact(READ, look) : undefined;
+        if (found === undefined) return this.#writing(body)(resolve);
+        resolve(found);
+        return false;
+      },
+      (job) => this.#enqueue({ ...job, patient: true }),
+    );
   }
 
   read<T>(body: (call: Call) => T): Promise<T> {
-    return this.#promise("read", body, (job) => {
-      this.#reads += 1;
-      this.#params.clock.immediate(() => this.#tryRead(job));
-    });
+    return this.#promise(
+      "read",
+      (resolve: (result: T) => void) => {
+        resolve(this.#transact(READ, body));
+        return false;
+      },
+      (job) => {
+        this.#reads += 1;
+        this.#params.clock.immediate(() => this.#tryRead(job));
+      },
+    );
   }
 
   /** Waits for the calls made so far; refuses later ones. */
@@ -87,21 +122,43 @@ export class Transactions {
     });
   }
 
-  #promise<T>(kind: Job["kind"], body: (call: Call) => T, enqueue: (job: Job) => void): Promise<T> {
+  #writing<T>(body: (call: Call) => T): (resolve: (result: T) => void) => boolean {
+    return (resolve) => {
+      resolve(this.#transact(WRITE, body));
+      return true;
+    };
+  }
+
+  #enqueue(job: Job): void {
+    this.#writes.push(job);
+    if (this.#writes.length === 1) this.#scheduleWrite();
+    else if (this.#gap && !this.#leavesGap(job)) {
+      this.#gap.cancel();
+      this.#gap = undefined;
+      this.#params.clock.immediate(this.#nextWrite);
+    }
+  }
+
+  #promise<T>(
+    kind: Job["kind"],
+    attempt: (resolve: (result: T) => void) => boolean,
+    enqueue: (job: Job) => void,
+  ): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#closed) {
         reject(new HoldfastError("client_closed", `The store ${this.#params.file} was used after it was closed.`));
         return;
       }
-      const begin = kind === "write" ? WRITE : "begin";
-      const attempt = (): void => resolve(this.#transact(begin, body));
-      enqueue({ kind, attempt, reject, askedAt: this.#params.clock.monotonic(), failures: 0 });
+      const askedAt = this.#params.clock.monotonic();
+      const more = { patient: false, hasYielded: false, reject, askedAt, failures: 0 };
+      enqueue({ kind, attempt: () => attempt(resolve), ...more });
     });
   }
 
   readonly #nextWrite = (): void => {
     const { clock } = this.#params;
-    const job = this.#writes[0] as Job;
+    this.#gap = undefined;
+    const job = this.#nextJob();
     if (!this.#settles(job)) {
       clock.setTimer(this.#pauseMs(job), this.#nextWrite);
       return;
@@ -111,10 +168,28 @@ export class Transactions {
     else this.#noteIdle();
   };
 
+  #nextJob(): Job {
+    const [first, ...others] = this.#writes as [Job, ...Job[]];
+    if (!first.patient || first.hasYielded || others.length === 0 || !this.#isContended) return first;
+    first.hasYielded = true;
+    this.#writes.push(this.#writes.shift() as Job);
+    return this.#nextJob();
+  }
+
   #scheduleWrite(): void {
     const { clock } = this.#params;
-    if (clock.monotonic() - this.#contendedAt < COURTESY_MS) clock.setTimer(GAP_MS, this.#nextWrite);
+    if (this.#leavesGap(this.#nextJob())) this.#gap = clock.setTimer(GAP_MS, this.#nextWrite);
     else clock.immediate(this.#nextWrite);
+  }
+
+  /** Not between a claim and what comes of it: so no more than two in a row. */
+  #leavesGap(job: Job): boolean {
+    if (!this.#isContended || (this.#claimedLast && !job.patient)) return false;
+    return this.#params.clock.monotonic() - this.#passedAt < GAP_MS;
+  }
+
+  get #isContended(): boolean {
+    return this.#params.clock.monotonic() - this.#contendedAt < COURTESY_MS;
   }
 
   #tryRead(job: Job): void {
@@ -130,8 +205,7 @@ export class Transactions {
   #settles(job: Job): boolean {
     const { clock, file } = this.#params;
     try {
-      job.attempt();
-      if (job.kind === "write") this.#notePassed();
+      if (job.attempt()) this.#notePassed(job);
     } catch (error) {
       if (!isBusy(error)) {
         job.reject(error);
@@ -148,7 +222,8 @@ export class Transactions {
     return true;
   }
 
-  #notePassed(): void {
+  #notePassed({ patient }: Job): void {
+    this.#claimedLast = patient;
     this.#passedAt = this.#params.clock.monotonic();
     this.#lockedAt = undefined;
   }
@@ -166,8 +241,10 @@ export class Transactions {
     let moment: ErrorPlace["moment"] = "call";
     let call: Call;
     let result: T;
+    let begun = false;
     try {
       connection.run(begin);
+      begun = true;
       if (begin === WRITE) schema.check(connection);
       const now = Math.floor(clock.now());
       call = { sql: connection, catalog, holds, now, knownSchema: schema.known, hints: [] };
@@ -177,8 +254,11 @@ export class Transactions {
       connection.run("commit");
     } catch (error) {
       connection.rollback();
-      catalog.forget();
-      holds.forgetAll();
+      // One that found the file locked has changed nothing: what is known stays true, and need not be read again under the lock.
+      if (begun) {
+        catalog.forget();
+        holds.forgetAll();
+      }
       if (isBusy(error)) throw error;
       throw storeError(error, { file, moment });
     }
