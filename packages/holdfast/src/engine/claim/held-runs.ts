@@ -9,7 +9,7 @@ import { SegmentPacker } from "../../calls/segments/segment-packer.ts";
 import type { LiveRun } from "../../model/live-run.ts";
 import type { Message } from "../../model/message.ts";
 import { PassingMap } from "../../model/passing-map.ts";
-import type { Run } from "../../model/run.ts";
+import { type Run, runOf } from "../../model/run.ts";
 import type { RunRef } from "../../ports/store.ts";
 import type { WorkflowCode, WorkflowRegistry } from "../code/workflow-registry.ts";
 import type { ExecutorHost } from "../execute/executor-host.ts";
@@ -97,7 +97,8 @@ export class HeldRuns {
     this.#cache.take(runId);
     const status = executor.machine.compensating ? "compensating" : "running";
     const delivered = messages.at(-1)?.number ?? executor.run.delivered;
-    executor.reactivate({ ...executor.run, ...hold, status, delivered }, messages);
+    const { run } = executor;
+    executor.reactivate(Object.assign(runOf(run, run), hold, { status, delivered }), messages);
     this.#enter(executor);
     // Messages from before may be unread.
     if (executor.isBehind(delivered)) this.#params.host().inbox.pull(executor);
