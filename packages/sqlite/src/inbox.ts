@@ -30,11 +30,9 @@ import { handOnAddress, keepAddress } from "./replies.ts";
 import { holdRuns } from "./runs/holds.ts";
 import { isPaused, resume } from "./runs/parking.ts";
 import { announceIfDue, findState, keyOf, noteTaken, type StateRow, stateByKey, stateOf } from "./runs/run-state.ts";
+import { deliverTaking, INSERT } from "./taking-messages.ts";
 import { liveWorker, type StoredWorker } from "./workers.ts";
 
-const INSERT = `
-  insert into holdfast_inbox (run_key, number, chain_key, at, kind, name, message_id, payload)
-  values (?, ?, ?, ?, ?, ?, ?, ?)`;
 const DELETE = "delete from holdfast_inbox where run_key = ? and number = ?";
 const OWN = `
   select m.number, u.answer_error as error
@@ -67,18 +65,21 @@ interface StoredMessage {
 }
 
 export function deliverMessages(call: Call, params: DeliverMessagesParams): DeliverMessagesResult {
-  const holding = params.holdBy && liveWorker(call, params.holdBy.workerId);
-  const answers = params.messages.map((message) => deliver(call, message, params.inboxMax, holding?.namespace));
+  const { messages, inboxMax, holdBy } = params;
+  const holding = holdBy && liveWorker(call, holdBy.workerId);
+  const plainly = holding && deliverTaking(call, params, holding, holdBy.claimId);
+  if (plainly) return { outcomes: plainly };
+  const answers = messages.map((message) => deliver(call, message, inboxMax, holding?.namespace));
   const taken = new Set(answers.flatMap(({ row, take }) => (take && row ? [row.runKey] : [])));
-  if (params.holdBy && holding && taken.size > 0) {
-    holdRuns(call, [...taken], holding.workerKey, params.holdBy.claimId);
+  if (holding && taken.size > 0) {
+    holdRuns(call, [...taken], holding.workerKey, holdBy.claimId);
     // Of several messages to one run, the last one knows how many there are.
-    params.messages.forEach((message, i) => {
+    messages.forEach((message, i) => {
       const { row } = answers[i] as Answer;
       if (row && taken.has(row.runKey)) noteHold(call, holding, message, row);
     });
   }
-  params.messages.forEach((message, i) => {
+  messages.forEach((message, i) => {
     const { row } = answers[i] as Answer;
     if (message.kind !== "cancel" || !row) return;
     const now = stateOf(call, message.to.namespace, uuidText(row.runId));

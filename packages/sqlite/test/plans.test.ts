@@ -205,6 +205,12 @@ async function useEverything(store: Store): Promise<void> {
   await start(9, true, stuck);
   const known = { namespace: "default", runId: `${RUN}9`, epoch: 1, commit: 0, eventCount: 0 };
   expect(await store.runs.restartIfHeld({ ...known, event })).toEqual({ outcome: "restarted" });
+  const hold = { runId: `${RUN}9`, epoch: 2 };
+  for (const [messageId, to] of Object.entries({ h: { runId: hold.runId }, i: { id: "a" } })) {
+    const signal = { kind: "signal", name: "s", messageId, payload: new Uint8Array(0), hold } as const;
+    const messages = [{ ...signal, to: { namespace: "default", ...to } }];
+    await store.inbox.deliver({ messages, inboxMax: 10, holdBy: { workerId: stuck.workerId, claimId: WORKER } });
+  }
   await store.runs.read({
     runs: [
       { namespace: "default", runId: `${RUN}1` },

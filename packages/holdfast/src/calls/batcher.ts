@@ -1,3 +1,4 @@
+import { NONE } from "../model/short-list.ts";
 import type { Clock, Timer } from "../ports/clock.ts";
 import { cutOff } from "./lifetime.ts";
 import { type GiveUp, isTransient, lockedMs, rowLocked, type StorePatience, untilAnswered } from "./store-retry.ts";
@@ -19,21 +20,28 @@ export interface BatcherParams<T, R> extends StorePatience {
   };
 }
 
-interface Waiting<T, R> {
+/** Of a class, because it leads to whoever waits, maybe a whole run (passing-map.ts). */
+class Waiting<T, R> {
   readonly item: T;
   /** How many times its row was locked, and since when. */
-  busy: number;
-  busySince: number;
+  busy = 0;
+  busySince = 0;
   readonly resolve: (result: R) => void;
   readonly reject: (error: unknown) => void;
+
+  constructor(item: T, resolve: (result: R) => void, reject: (error: unknown) => void) {
+    this.item = item;
+    this.resolve = resolve;
+    this.reject = reject;
+  }
 }
 
 /** Natural batching for calls that many callers make at once: while one batch is in flight, the next one fills. */
 export class Batcher<T, R> {
   readonly #params: BatcherParams<T, R>;
   #waiting: Waiting<T, R>[] = [];
-  /** Batches in flight, in the form in which their items learn of the end of a lifetime. */
-  readonly #sent = new Set<readonly Waiting<T, R>[]>();
+  /** Batches in flight, in the form in which their items learn of the end of a lifetime. (No set: see passing-map.ts.) */
+  #sent: readonly (readonly Waiting<T, R>[])[] = NONE;
   /** Rows whose items must wait: another batch has them, or they were found locked. */
   readonly #sentRows = new Set<string>();
   readonly #lockedRows = new Map<string, Timer>();
@@ -52,7 +60,7 @@ export class Batcher<T, R> {
       // Watched only while there is something to do, so that a long lifetime does not keep the batcher of a short-lived
       // client alive.
       if (life) this.#forget ??= life.watch(() => this.#cutOff());
-      this.#waiting.push({ item, busy: 0, busySince: 0, resolve, reject });
+      this.#waiting.push(new Waiting(item, resolve, reject));
       this.#schedule();
     });
   }
@@ -72,13 +80,13 @@ export class Batcher<T, R> {
     const batch = this.#take();
     if (batch.length === 0) return;
     this.#inFlight += 1;
-    this.#sent.add(batch);
+    this.#sent = [...this.#sent, batch];
     const rows = this.#rowsOf(batch);
     for (const row of rows) this.#sentRows.add(row);
     const sent = this.#send(batch);
     this.#schedule();
     const busy = await sent;
-    this.#sent.delete(batch);
+    this.#sent = this.#sent.filter((other) => other !== batch);
     this.#inFlight -= 1;
     for (const row of rows) this.#sentRows.delete(row);
     if (busy.length > 0) this.#postpone(busy);

@@ -162,57 +162,56 @@ export interface Op extends DrivenOp {
   fireAt: number | undefined;
 }
 
-/** Written out field by field: this happens once per step or child, and a spread would cost several times as much. */
-export function newOp(
-  id: string,
-  module: OpModule,
-  scope: Scope,
-  askedSeq: number,
-  init: AskInit,
-  location: string | undefined,
-): Op {
-  const promise = new Promise<unknown>(keepSettlers);
-  const { step, task, signalName, child, message, lock } = init;
-  const fireAt = undefined;
-  // Only ops that need it have the last field.
-  if (child) {
-    return {
-      id,
-      kind: module.kind,
-      module,
-      scope,
-      gate: 0,
-      askedSeq,
-      promise,
-      resolve: newestResolve,
-      reject: newestReject,
-      location,
-      pending: true,
-      step,
-      task,
-      fireAt,
-      signalName,
-      child,
-    };
+/** An object of a class: V8 keeps those young that pass through (passing-map.ts), and this one leads to the whole run. */
+class AskedOp implements Op {
+  readonly id: string;
+  readonly kind: OpKind;
+  readonly module: OpModule;
+  readonly scope: Scope;
+  gate = 0;
+  readonly askedSeq: number;
+  readonly promise: Promise<unknown>;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+  readonly location: string | undefined;
+  pending = true;
+  readonly step: StepWork | undefined;
+  readonly task: TaskWork | undefined;
+  fireAt: number | undefined = undefined;
+  readonly signalName: string | undefined;
+  // Only ops that need it have one of these.
+  declare readonly child?: ChildWork;
+  declare readonly message?: MessageWork;
+  declare readonly lock?: LockWork;
+
+  constructor(
+    id: string,
+    module: OpModule,
+    scope: Scope,
+    askedSeq: number,
+    { step, task, signalName, child, message, lock }: AskInit,
+    location: string | undefined,
+  ) {
+    this.id = id;
+    this.kind = module.kind;
+    this.module = module;
+    this.scope = scope;
+    this.askedSeq = askedSeq;
+    this.promise = new Promise<unknown>(keepSettlers);
+    this.resolve = newestResolve;
+    this.reject = newestReject;
+    this.location = location;
+    this.step = step;
+    this.task = task;
+    this.signalName = signalName;
+    if (child) this.child = child;
+    else if (message) this.message = message;
+    else if (lock) this.lock = lock;
   }
-  const op: Op = {
-    id,
-    kind: module.kind,
-    module,
-    scope,
-    gate: 0,
-    askedSeq,
-    promise,
-    resolve: newestResolve,
-    reject: newestReject,
-    location,
-    pending: true,
-    step,
-    task,
-    fireAt,
-    signalName,
-  };
-  return message ? { ...op, message } : lock ? { ...op, lock } : op;
+}
+
+export function newOp(...about: ConstructorParameters<typeof AskedOp>): Op {
+  return new AskedOp(...about);
 }
 
 /** Whether the code has given it up, and its outcome must still be learned. */

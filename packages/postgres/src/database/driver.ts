@@ -105,7 +105,7 @@ export async function runQuery(client: Client, query: Query): Promise<readonly R
 
 /** One of our statements, also on the application's connection: parses values our way, whatever parsers the application has set. */
 export function ownQuery({ text, values = [] }: Query): pg.QueryConfig {
-  return { text, values: [...values], types: { getTypeParser } };
+  return { text, values: values as unknown[], types: { getTypeParser } };
 }
 
 /** Closes the socket at once, without notifying the server. */

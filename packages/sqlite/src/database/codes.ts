@@ -27,7 +27,7 @@ const STATUS_CODES: Readonly<Record<RunStatus, number>> = {
   moved: 27,
 };
 
-const CLOSED_FROM = 20;
+export const CLOSED_FROM = 20;
 
 const STATUS_NAMES = new Map(Object.entries(STATUS_CODES).map(([name, code]) => [code, name as RunStatus]));
 

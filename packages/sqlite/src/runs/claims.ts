@@ -51,7 +51,7 @@ export function claimRuns(call: Call, params: ClaimRunsParams): ClaimRunsResult 
     if (taken.length > 0) return answer(call, { ...NOTHING, taken }, { ...holder, now: false });
   }
   const found = findDue(call, params, lanesOf(call, params));
-  if (found.taken.length > 0) holdRuns(call, found.taken, workerKey, params.claimId, params.solo);
+  if (found.taken.length > 0) holdRuns(call, found.taken, workerKey, params.claimId, { alone: params.solo });
   return answer(call, found, { ...holder, now: true });
 }
 

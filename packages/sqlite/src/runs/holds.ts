@@ -2,10 +2,12 @@ import type { Call } from "../database/call.ts";
 import { statusCode } from "../database/codes.ts";
 import { newUuidBytes } from "../database/uuid.ts";
 
-const HOLD = `
-  update holdfast_runs set epoch = epoch + 1, held_by = ?, claim_id = ?, alone = ?, available_at = null, waiting_for = null,
+const hold = (more: string): string => `
+  update holdfast_runs set ${more}epoch = epoch + 1, held_by = ?, claim_id = ?, alone = ?, available_at = null, waiting_for = null,
     started_at = coalesce(started_at, max(?, created_at)), status = iif(status = ?, status, ?)
   where run_key in (select value from json_each(?))`;
+const HOLD = hold("");
+const HOLD_WITH_MESSAGE = hold("delivered = delivered + 1, ");
 
 /**
  * SQLite keeps the pages that a statement changes as they were, to undo it alone, and writes them to a file when they are more than
@@ -19,12 +21,21 @@ export function holdRuns(
   runKeys: readonly number[],
   workerKey: number,
   claimId: string,
-  alone = false,
+  { alone = false, messages = 0 }: { readonly alone?: boolean; readonly messages?: 0 | 1 } = {},
 ): void {
   const [compensating, running] = [statusCode("compensating"), statusCode("running")];
   const claim = newUuidBytes(claimId);
   for (let at = 0; at < runKeys.length; at += RUNS_PER_UPDATE) {
     const keys = JSON.stringify(runKeys.slice(at, at + RUNS_PER_UPDATE));
-    sql.execute(HOLD, workerKey, claim, Number(alone), now, compensating, running, keys);
+    sql.execute(
+      messages === 0 ? HOLD : HOLD_WITH_MESSAGE,
+      workerKey,
+      claim,
+      Number(alone),
+      now,
+      compensating,
+      running,
+      keys,
+    );
   }
 }

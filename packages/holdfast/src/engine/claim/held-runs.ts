@@ -8,11 +8,12 @@ import type { PortsBundle } from "../../calls/ports-bundle.ts";
 import { SegmentPacker } from "../../calls/segments/segment-packer.ts";
 import type { LiveRun } from "../../model/live-run.ts";
 import type { Message } from "../../model/message.ts";
-import type { Run } from "../../model/run.ts";
+import { PassingMap } from "../../model/passing-map.ts";
+import { type Run, runOf } from "../../model/run.ts";
 import type { RunRef } from "../../ports/store.ts";
 import type { WorkflowCode, WorkflowRegistry } from "../code/workflow-registry.ts";
 import type { ExecutorHost } from "../execute/executor-host.ts";
-import type { HeldRun } from "../execute/held-run.ts";
+import type { HeldRun, Leaving } from "../execute/held-run.ts";
 import { RunExecutor } from "../execute/run-executor.ts";
 import { giveUpRun } from "./give-up-run.ts";
 import { LiveCache } from "./live-cache.ts";
@@ -21,6 +22,8 @@ export interface HeldRunsParams {
   readonly ports: PortsBundle;
   readonly registry: WorkflowRegistry;
   readonly cacheSize: number;
+  /** The store's time. */
+  readonly now: () => number;
   readonly host: () => ExecutorHost;
   readonly workerId: () => string;
   /** A run is no longer held, for any reason. */
@@ -39,10 +42,10 @@ interface Claimed {
 
 export class HeldRuns {
   readonly #params: HeldRunsParams;
-  readonly #live = new Map<string, RunExecutor>();
-  readonly #loading = new Map<string, Run>();
+  readonly #live = new PassingMap<string, RunExecutor>();
+  readonly #loading = new PassingMap<string, Run>();
   /** Claimed again while a write of the live executor is still in flight. */
-  readonly #next = new Map<string, Claimed>();
+  readonly #next = new PassingMap<string, Claimed>();
   /** Runs that messages arrived for while they could not be notified. */
   readonly #behind = new Set<string>();
   readonly #cache: LiveCache;
@@ -52,7 +55,7 @@ export class HeldRuns {
 
   constructor(params: HeldRunsParams) {
     this.#params = params;
-    this.#cache = new LiveCache(params.cacheSize);
+    this.#cache = new LiveCache(params.cacheSize, params.now);
     this.#packer = new SegmentPacker(params.ports);
     this.#histories = new HistoryReader(params.ports, () => this.#loading.size === 0);
   }
@@ -94,7 +97,8 @@ export class HeldRuns {
     this.#cache.take(runId);
     const status = executor.machine.compensating ? "compensating" : "running";
     const delivered = messages.at(-1)?.number ?? executor.run.delivered;
-    executor.reactivate({ ...executor.run, ...hold, status, delivered }, messages);
+    const { run } = executor;
+    executor.reactivate(Object.assign(runOf(run, run), hold, { status, delivered }), messages);
     this.#enter(executor);
     // Messages from before may be unread.
     if (executor.isBehind(delivered)) this.#params.host().inbox.pull(executor);
@@ -150,10 +154,10 @@ export class HeldRuns {
   }
 
   /** The run's executor has suspended or released it. */
-  left({ runId }: HeldRun): void {
+  left({ runId }: HeldRun, leaving: Leaving): void {
     const executor = this.#live.get(runId);
     this.#live.delete(runId);
-    if (executor?.suspended) this.#cache.put(executor);
+    if (executor?.suspended) this.#cache.put(executor, leaving.how === "suspended" ? leaving.availableAt : null);
     this.#afterLeaving(runId);
   }
 

@@ -49,13 +49,19 @@ export interface CommitterParams extends StorePatience {
   readonly telemetry: Telemetry | undefined;
 }
 
-interface Entry {
+/** Of a class, because it leads to the whole run (passing-map.ts). */
+class Entry {
   readonly target: Committable;
   readonly commit: RunCommit;
   /** How many times its row was found locked, from when a batch may take it along again, and when it is sent in any case. */
-  readonly busy: number;
-  readonly mayGoAt: number;
-  readonly mustGoAt: number;
+  busy = 0;
+  mayGoAt = 0;
+  mustGoAt = 0;
+
+  constructor(target: Committable, commit: RunCommit) {
+    this.target = target;
+    this.commit = commit;
+  }
 }
 
 export class Committer {
@@ -134,7 +140,7 @@ export class Committer {
       if (!commit) continue;
       events += commit.events.length;
       for (const { payload } of commit.events) if (payload) bytes += payload.length;
-      batch.push({ target, commit, busy: 0, mayGoAt: 0, mustGoAt: 0 });
+      batch.push(new Entry(target, commit));
     }
     // Those that asked meanwhile come last.
     if (next < dirty.length) this.#dirty = [...dirty.slice(next), ...this.#dirty];
@@ -218,9 +224,11 @@ export class Committer {
 
   #sendAgain(entry: Entry): void {
     const now = this.#params.clock.monotonic();
-    const mustGoAt = now + Math.min(CONTENDED_MS_MAX, CONTENDED_MS * 2 ** Math.min(entry.busy, 10));
+    entry.mustGoAt = now + Math.min(CONTENDED_MS_MAX, CONTENDED_MS * 2 ** Math.min(entry.busy, 10));
     // Most locks are released at once; one that is found twice may last.
-    this.#again.push({ ...entry, busy: entry.busy + 1, mayGoAt: entry.busy === 0 ? now : mustGoAt, mustGoAt });
+    entry.mayGoAt = entry.busy === 0 ? now : entry.mustGoAt;
+    entry.busy += 1;
+    this.#again.push(entry);
     this.#wakeForAgain();
   }
 

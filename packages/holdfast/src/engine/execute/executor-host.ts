@@ -82,31 +82,42 @@ export interface ExecutorHost {
 
 /**
  * What the machine of a run on this worker is made of. A machine without a driver only locates where the code asks for ops.
+ * Of a class, because it leads to the whole run (passing-map.ts).
  */
-export function machineParams(
-  { codec, log, record, opsMax, failForgotten, name: worker, storeTime }: ExecutorHost,
-  run: Run,
-  history: readonly HistoryEvent[],
-  begun: boolean,
-  driver: Driver | undefined,
-): MachineParams {
-  const looks = driver === undefined;
-  const quietly = looks ? silentLogger : log;
-  const now = (): number => storeTime.now();
-  return {
-    run,
-    codec,
-    log: quietly,
-    record,
-    history,
-    begun,
-    opsMax,
-    failForgotten,
-    locate: looks,
-    driver,
-    worker,
-    now,
-  };
+export class RunParams implements MachineParams {
+  readonly run: Run;
+  readonly codec: Codec;
+  readonly log: Logger;
+  readonly record: (error: unknown) => ErrorRecord;
+  readonly history: readonly HistoryEvent[];
+  readonly begun: boolean;
+  readonly opsMax: number;
+  readonly failForgotten: boolean;
+  readonly locate: boolean;
+  readonly driver: Driver | undefined;
+  readonly worker: string;
+  readonly now: () => number;
+
+  constructor(
+    host: ExecutorHost,
+    run: Run,
+    history: readonly HistoryEvent[],
+    begun: boolean,
+    driver: Driver | undefined,
+  ) {
+    this.run = run;
+    this.codec = host.codec;
+    this.log = driver ? host.log : silentLogger;
+    this.record = host.record;
+    this.history = history;
+    this.begun = begun;
+    this.opsMax = host.opsMax;
+    this.failForgotten = host.failForgotten;
+    this.locate = driver === undefined;
+    this.driver = driver;
+    this.worker = host.name;
+    this.now = () => host.storeTime.now();
+  }
 }
 
 type Parts = Pick<

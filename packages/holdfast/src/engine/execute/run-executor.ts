@@ -31,7 +31,7 @@ import { StepBoard, type StepOwner } from "../steps/step-board.ts";
 import { type Delivery, deliverNext, stopWithdrawn } from "./delivery.ts";
 import { DeliveryQueue } from "./delivery-queue.ts";
 import { dueEvents, wakeTimer } from "./due-times.ts";
-import { type ExecutorHost, machineParams } from "./executor-host.ts";
+import { type ExecutorHost, RunParams } from "./executor-host.ts";
 import { divergence, foreignAwait } from "./explanations.ts";
 import type { ClaimedRun } from "./held-run.ts";
 import { liveView } from "./live-view.ts";
@@ -108,7 +108,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
 
   /** A machine that has seen that much. With `looks`, it only locates where the code asks for ops. */
   machineFor(history: readonly HistoryEvent[], looks = false): Machine {
-    return this.#code.machine(machineParams(this.#host, this.#run, history, this.#begun, looks ? undefined : this));
+    return this.#code.machine(new RunParams(this.#host, this.#run, history, this.#begun, looks ? undefined : this));
   }
 
   /** Whether the row is the one that this executor suspended, with nothing written to it since but that many claims. */

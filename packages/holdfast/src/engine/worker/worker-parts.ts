@@ -111,6 +111,7 @@ export class WorkerParts {
       ports,
       registry: this.registry,
       cacheSize: options.cacheSize,
+      now: () => storeTime.now(),
       host: () => this.#host,
       workerId: () => this.lease.workerId,
       onLeft: (runId) => this.#onLeft(runId),
@@ -160,7 +161,7 @@ export class WorkerParts {
   #left(executor: HeldRun, leaving: Leaving): void {
     executor.machine.left(departure(leaving));
     this.queries.left(executor.runId);
-    this.held.left(executor);
+    this.held.left(executor, leaving);
     this.#near.left(executor);
     if (leaving.how === "suspended" && leaving.availableAt !== null) this.claimer.noteDueAt(leaving.availableAt);
     // Its successor is due: no hint is needed here.

@@ -21,7 +21,7 @@ import type { TransactionWork } from "../ops/step-work.ts";
 import { askTask } from "../ops/task.ts";
 import type { TaskCallOptions, TaskDefinition } from "../ops/task-options.ts";
 import { askUntil, type Predicate } from "../ops/until.ts";
-import { bindWhenRead } from "./bound-methods.ts";
+import { BoundMethods, bindWhenRead } from "./bound-methods.ts";
 import { runInScope, runParallel, runRace } from "./branches.ts";
 import {
   type Branch,
@@ -60,7 +60,7 @@ class RunContext implements Context {
   readonly #scope: Scope;
   #log: RunLogger | undefined;
   #info: RunInfo | undefined;
-  #bound: unknown[] | undefined;
+  #bound: BoundMethods | undefined;
 
   constructor(machine: MachineInside, scope: Scope) {
     this.#machine = machine;
@@ -69,7 +69,7 @@ class RunContext implements Context {
 
   static {
     bindWhenRead(RunContext.prototype, (ctx) => {
-      ctx.#bound ??= [];
+      ctx.#bound ??= new BoundMethods();
       return ctx.#bound;
     });
   }
