@@ -201,7 +201,7 @@ begin
             from (select distinct c.lane_id from counted c where c.available_at <= v_now) c join lanes n using (lane_id))
     into v_i, v_outcome, v_run, v_status, v_number, v_lines, v_due from numbered j;
   if cardinality(p_reply_to) > 0 then
-    update runs r set awaited = true where r.awaited is null and r.run_id = any (array(
+    update runs r set awaited = true, involved = true where r.involved is null and r.run_id = any (array(
       select j.run_id from unnest(v_i, v_outcome, v_run) as j(i, outcome, run_id)
        where j.outcome = 'delivered' and p_kind[j.i] = 'update' and p_reply_to[j.i] is not null));
   end if;
