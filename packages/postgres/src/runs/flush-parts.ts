@@ -30,7 +30,7 @@ export function withPosition<T>(
 ): Placed<T>[] {
   const found: Placed<T>[] = [];
   for (let i = 0; i < commits.length; i++) {
-    for (const item of of(commits[i] as RunCommit, i) ?? NONE) found.push([i + 1, item]);
+    for (const item of of(commits[i] as RunCommit, i) ?? NONE) found.push({ i: i + 1, item });
   }
   return found;
 }

@@ -61,7 +61,7 @@ declare
   v_i int[]; v_outcome "char"[]; v_held boolean[]; v_delivered int[];
   v_no bigint[];         -- passed the fence in this call (not a repeat): events and the rest are written
   v_moved boolean[];     -- and its transition was applied
-  v_ended uuid[]; v_ended_lane int[];  -- and it was an end
+  v_ended uuid[]; v_homes text[];  -- and it was an end; their namespaces
   v_sole boolean[];      -- and it was the end of a child that has to do with its parent alone: it owes one result
   v_children int[]; v_debts bigint[];  -- those, and the numbers of what they owe
   v_tied int[];          -- passed, and is awaited or owes something, but for v_sole
@@ -155,7 +155,7 @@ begin
       and r.held_by is not distinct from v_worker[j.by]
       and (j.kind not in ('u', 'q') or r.delivered <= j.consumed) and (v_ok is null or v_ok[j.i])
     returning j.i, r.run_no, r.delivered, j.kind, not (j.stays and r.delivered > j.consumed) as moved,
-              r.event_count < 0 as gap, r.lane_id, r.awaited or r.owes as tied,
+              r.event_count < 0 as gap, r.awaited or r.owes as tied,
               r.awaited and r.ended_at is not null and r.continued_as is null as told, r.has_children,
               coalesce(r.awaited and r.ended_at is not null and r.continued_as is null, false)
                 and r.involved is null and r.has_children is null as sole
@@ -163,11 +163,11 @@ begin
   select array_agg(u.i), array_agg('w'::"char"), array_agg(u.kind = 'h' or not u.moved), array_agg(u.delivered),
          array_agg(u.run_no), array_agg(u.moved), array_agg(p_run[u.i]) filter (where u.gap),
          array_agg(p_run[u.i]) filter (where u.moved and u.kind in ('e', 'u')),
-         array_agg(u.lane_id) filter (where u.moved and u.kind in ('e', 'u')),
+         array_agg(w_namespace[p_by[u.i]]) filter (where u.moved and u.kind in ('e', 'u')),
          array_agg(u.i) filter (where u.tied and not u.sole), array_agg(p_run[u.i]) filter (where u.told and not u.sole),
          array_agg(p_run[u.i]) filter (where u.moved and u.kind in ('e', 'u', 'c') and u.has_children),
          array_agg(u.sole), array_agg(u.i) filter (where u.sole)
-    into v_i, v_outcome, v_held, v_delivered, v_no, v_moved, v_some, v_ended, v_ended_lane, v_tied, v_awaited, v_parents, v_sole, v_children
+    into v_i, v_outcome, v_held, v_delivered, v_no, v_moved, v_some, v_ended, v_homes, v_tied, v_awaited, v_parents, v_sole, v_children
     -- Sorted once, not once in each aggregate.
     from (select * from updated order by i) u;
   -- The fence rules out gaps, unless the caller counts wrongly.
@@ -213,8 +213,7 @@ begin
   end if;
   if x_i is not null then perform give_up_children(p_run, v_no, w_namespace, p_by, x_i, x_run, o_now); end if;
   if cardinality(v_ended) > 0 then
-    select hint_lines('e', array_agg(l.namespace), array_agg(e.run_id)) into v_lines
-      from unnest(v_ended, v_ended_lane) as e(run_id, lane_id) join lanes l using (lane_id);
+    v_lines := hint_lines('e', v_homes, v_ended);
   end if;
   if cardinality(a_i) > 0 then
     insert into run_attributes (run_id, attributes)
