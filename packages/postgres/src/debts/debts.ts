@@ -12,6 +12,7 @@ import { jsonOf } from "../database/codes.ts";
 import type { Row } from "../database/driver.ts";
 import type { Server } from "../database/server.ts";
 import { callOf, readingCallOf } from "../database/server-call.ts";
+import { withPosition } from "../runs/flush-parts.ts";
 import { type Placed, positions } from "../runs/new-tasks.ts";
 import { eventOf } from "../runs/run-rows.ts";
 import { endedRunOf } from "./ended-run.ts";
@@ -94,9 +95,9 @@ function bytesOf(base64: unknown): Uint8Array | null {
 export function paymentOf({ debts }: PayDebtsParams): Payment {
   return {
     debts,
-    watchers: debts.flatMap(({ watchers = [] }, i) => watchers.map((watcher) => ({ i: i + 1, item: watcher }))),
-    children: debts.flatMap(({ children = [] }, i) => children.map((runId) => ({ i: i + 1, item: runId }))),
-    replies: debts.flatMap(({ replies = [] }, i) => replies.map((messageId) => ({ i: i + 1, item: messageId }))),
+    watchers: withPosition(debts, ({ watchers }) => watchers),
+    children: withPosition(debts, ({ children }) => children),
+    replies: withPosition(debts, ({ replies }) => replies),
   };
 }
 
