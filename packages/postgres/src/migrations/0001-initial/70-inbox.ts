@@ -196,7 +196,7 @@ begin
   select array_agg(j.i), array_agg(j.outcome), array_agg(j.run_id), array_agg(j.status),
          array_agg(case when j.taken then j.number end),
          (select hint_lines('i', array_agg(d.held_by::text), array_agg(d.run_id)) from
-           (select distinct n.run_id, n.held_by from numbered n where n.number is not null) d),
+           (select distinct n.run_id, n.held_by from numbered n where n.number is not null and n.held_by is not null) d),
          (select array_agg(distinct E'd\t' || n.namespace || E'\t' || n.queue)
             from (select distinct c.lane_id from counted c where c.available_at <= v_now) c join lanes n using (lane_id))
     into v_i, v_outcome, v_run, v_status, v_number, v_lines, v_due from numbered j;
