@@ -15,8 +15,8 @@ import type { Hooks } from "../lab/hooks.ts";
 
 const CONCURRENCY = 500;
 const TASK_CONCURRENCY = 1_000;
-/** A parent and its children are held at once. */
-const CHILDREN_CONCURRENCY = 2_000;
+/** A thousand parents and their ten children each are held at once: what finds no slot goes through the queue, and its end through the inbox. */
+const CHILDREN_CONCURRENCY = 12_000;
 /** All runs are in progress at once while their tasks wait for another process. */
 const CACHE_SIZE: Readonly<Record<string, number>> = { tasks: 10_000, backlog: 10_000 };
 

@@ -60,15 +60,15 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
   {
     name: "ends a run over a signal that its code was waiting for",
     file: "engine/execute/delivery-queue.ts",
-    find: "if (hasEnded(machine.outcome)) return missedLook(this.#looks, this.#drafts);",
+    find: "if (hasEnded(machine.outcome)) return missedLook(this.#looks, this.#left());",
     replace: "if (hasEnded(machine.outcome)) return undefined;",
     caughtBy: "heard-out",
   },
   {
     name: "delivers what waits in a run's queue last in, first out",
     file: "engine/execute/delivery-queue.ts",
-    find: "const draft = this.#drafts.shift();",
-    replace: "const draft = this.#drafts.pop();",
+    find: "const draft = this.#shift();",
+    replace: "const draft = this.#left().pop();",
     caughtBy: "signals",
   },
   {

@@ -39,8 +39,8 @@ export const TALK_MUTATIONS: readonly Mutation[] = [
   {
     name: "starts a child before what its parent had seen is durable",
     file: "engine/children/other-runs.ts",
-    find: "if (active && this.#run.mayUse(op) && !waits) void this.#call(op);",
-    replace: "if (active && !waits) void this.#call(op);",
+    find: "const may = active && this.#run.mayUse(op) && !waits;",
+    replace: "const may = active && !waits;",
     caughtBy: "child-starts",
   },
   {

@@ -50,6 +50,21 @@ test("two batches in flight never carry items of the same row", async () => {
   expect(await Promise.all([first, ...others])).toEqual(["a done", "a done", "b done", "a done"]);
 });
 
+test("the next batch leaves before the callers of the last one go on, and one that they make follows it", async () => {
+  const { batcher, calls, answer, clock } = batcherOf(2);
+  const items = Array.from({ length: 11 }, (_, n) => ({ row: "a", n }));
+  const seen: number[] = [];
+  const all = items.map((item) => batcher.add(item).then(() => seen.push(calls.length)));
+  await clock.advance("0ms");
+  const more = all[0]?.then(() => batcher.add({ row: "b", n: 0 }));
+  await answer();
+  expect(calls.map((call) => call.length)).toEqual([10, 1, 1]);
+  // Two calls had been made when the first of them went on.
+  expect(seen).toEqual(Array.from({ length: 10 }, () => 2));
+  await answer();
+  await Promise.all([...all, more]);
+});
+
 test("items of a locked row are sent again within some tens of milliseconds, before later ones of that row", async () => {
   const { batcher, calls, answer, clock, locked } = batcherOf(1);
   locked.add("a");

@@ -36,6 +36,13 @@ class Waiting<T, R> {
   }
 }
 
+interface Answered<T, R> {
+  /** Those whose rows were locked. */
+  readonly busy: readonly Waiting<T, R>[];
+  /** Gives the others their answers. */
+  tell(): void;
+}
+
 /** Natural batching for calls that many callers make at once: while one batch is in flight, the next one fills. */
 export class Batcher<T, R> {
   readonly #params: BatcherParams<T, R>;
@@ -45,6 +52,8 @@ export class Batcher<T, R> {
   /** Rows whose items must wait: another batch has them, or they were found locked. */
   readonly #sentRows = new Set<string>();
   readonly #lockedRows = new Map<string, Timer>();
+  /** Answers that the callers do not have yet. */
+  readonly #untold: (() => void)[] = [];
   #forget: (() => void) | undefined;
   #inFlight = 0;
   #scheduled = false;
@@ -85,15 +94,35 @@ export class Batcher<T, R> {
     for (const row of rows) this.#sentRows.add(row);
     const sent = this.#send(batch);
     this.#schedule();
-    const busy = await sent;
+    const { busy, tell } = await sent;
     this.#sent = this.#sent.filter((other) => other !== batch);
     this.#inFlight -= 1;
     for (const row of rows) this.#sentRows.delete(row);
     if (busy.length > 0) this.#postpone(busy);
+    if (this.#inFlightMax > 1 && this.#waiting.length > 0 && !this.#scheduled) this.#sendBefore(tell);
+    else if (this.#untold.length > 0) this.#untold.push(tell);
+    else tell();
     this.#schedule();
     if (this.#inFlight > 0 || this.#waiting.length > 0) return;
     this.#forget?.();
     this.#forget = undefined;
+  }
+
+  /**
+   * The next batch leaves before the callers of the last one go on: they may have much to do (the children that were started are
+   * executed), and the receiver would wait for that.
+   */
+  #sendBefore(tell: () => void): void {
+    this.#untold.push(tell);
+    if (this.#untold.length === 1) this.#params.clock.immediate(() => this.#tellAll());
+    this.#scheduled = true;
+    void this.#sendNext();
+  }
+
+  /** In the order in which they were answered. */
+  #tellAll(): void {
+    for (const tell of this.#untold.splice(0)) tell();
+    this.#schedule();
   }
 
   /** The next batch: whatever waits, but for what must wait on. */
@@ -152,25 +181,31 @@ export class Batcher<T, R> {
     for (const batch of [...this.#sent, this.#waiting.splice(0)]) for (const waiting of batch) waiting.reject(cutOff());
   }
 
-  /** Resolves with those whose rows were locked. */
-  async #send(batch: readonly Waiting<T, R>[]): Promise<readonly Waiting<T, R>[]> {
+  /** Resolves when it is answered. */
+  async #send(batch: readonly Waiting<T, R>[]): Promise<Answered<T, R>> {
     const { send, giveUp, rows } = this.#params;
     const busy: Waiting<T, R>[] = [];
     try {
       const items = batch.map((waiting) => waiting.item);
       const results = await untilAnswered(this.#params, () => send(items), giveUp);
-      batch.forEach((waiting, i) => {
-        const result = results[i] as R;
-        if (rows?.isBusy(result)) busy.push(waiting);
-        else waiting.resolve(result);
-      });
+      if (rows) busy.push(...batch.filter((_, i) => rows.isBusy(results[i] as R)));
+      const tell = (): void =>
+        batch.forEach((waiting, i) => {
+          const result = results[i] as R;
+          if (!rows?.isBusy(result)) waiting.resolve(result);
+        });
+      return { busy, tell };
     } catch (error) {
       // A refused item must not fail its neighbors.
       if (batch.length > 1 && !isTransient(error) && !this.#params.life?.over)
-        for (const waiting of batch) busy.push(...(await this.#send([waiting])));
+        for (const waiting of batch) {
+          const alone = await this.#send([waiting]);
+          alone.tell();
+          busy.push(...alone.busy);
+        }
       else for (const waiting of batch) waiting.reject(error);
     }
-    return busy;
+    return { busy, tell: () => {} };
   }
 }
 

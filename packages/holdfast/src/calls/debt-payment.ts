@@ -76,6 +76,8 @@ class Mail {
 
 function tell(debt: Extract<Debt, { kind: "result" }>, mail: Mail): () => PaidDebt | undefined {
   const { debtNo, namespace, runId, end, parent, watchers } = debt;
+  // The parent knows: the child was on its worker.
+  if (parent === null && watchers.length === 0) return () => ({ debtNo, namespace, runId });
   const completed = end.status === "completed";
   const parentTold = parent
     ? mail.add(endMessage(completed ? "child_completed" : "child_failed", end, parent))

@@ -12,6 +12,7 @@ import { jsonOf } from "../database/codes.ts";
 import type { Row } from "../database/driver.ts";
 import type { Server } from "../database/server.ts";
 import { callOf, readingCallOf } from "../database/server-call.ts";
+import { withPosition } from "../runs/flush-parts.ts";
 import { type Placed, positions } from "../runs/new-tasks.ts";
 import { eventOf } from "../runs/run-rows.ts";
 import { endedRunOf } from "./ended-run.ts";
@@ -36,12 +37,12 @@ export const PAY_DEBTS = callOf<Payment>(
     p_run: ({ debts }) => binary.uuidArray(debts, ({ runId }) => runId),
     p_no: ({ debts }) => binary.timeArray(debts, ({ debtNo }) => debtNo),
     w_i: ({ watchers }) => positions(watchers),
-    w_run: ({ watchers }) => binary.uuidArray(watchers, ([, { runId }]) => runId),
-    w_op: ({ watchers }) => binary.textArray(watchers, ([, { op }]) => op),
+    w_run: ({ watchers }) => binary.uuidArray(watchers, ({ item: { runId } }) => runId),
+    w_op: ({ watchers }) => binary.textArray(watchers, ({ item: { op } }) => op),
     c_i: ({ children }) => positions(children),
-    c_run: ({ children }) => binary.uuidArray(children, ([, runId]) => runId),
+    c_run: ({ children }) => binary.uuidArray(children, ({ item: runId }) => runId),
     r_i: ({ replies }) => positions(replies),
-    r_message: ({ replies }) => binary.textArray(replies, ([, messageId]) => messageId),
+    r_message: ({ replies }) => binary.textArray(replies, ({ item: messageId }) => messageId),
   },
   "c as paid",
 );
@@ -94,9 +95,9 @@ function bytesOf(base64: unknown): Uint8Array | null {
 export function paymentOf({ debts }: PayDebtsParams): Payment {
   return {
     debts,
-    watchers: debts.flatMap(({ watchers = [] }, i) => watchers.map((watcher) => [i + 1, watcher] as const)),
-    children: debts.flatMap(({ children = [] }, i) => children.map((runId) => [i + 1, runId] as const)),
-    replies: debts.flatMap(({ replies = [] }, i) => replies.map((messageId) => [i + 1, messageId] as const)),
+    watchers: withPosition(debts, ({ watchers }) => watchers),
+    children: withPosition(debts, ({ children }) => children),
+    replies: withPosition(debts, ({ replies }) => replies),
   };
 }
 

@@ -38,15 +38,15 @@ export const APPEND_VALUES: Values<AppendFlush> = {
   g_first: ({ appends }) => binary.int4Array(appends, ({ events }) => events[0]?.seq ?? 0),
   g_events: ({ appends }) => binary.int4Array(appends, ({ events }) => events.length),
   f_i: ({ appended }) => positions(appended),
-  f_seq: ({ appended }) => binary.int4Array(appended, ([, { seq }]) => seq),
-  f_type: ({ appended }) => binary.int2Array(appended, ([, { type }]) => eventTypeCode(type)),
-  f_op: ({ appended }) => binary.textArray(appended, ([, { op }]) => op),
-  f_at: ({ appended }) => binary.timeArray(appended, ([, { at }]) => at),
-  f_payload: ({ appended }) => binary.byteaArray(appended, ([, { payload }]) => payload ?? null),
+  f_seq: ({ appended }) => binary.int4Array(appended, ({ item: { seq } }) => seq),
+  f_type: ({ appended }) => binary.int2Array(appended, ({ item: { type } }) => eventTypeCode(type)),
+  f_op: ({ appended }) => binary.textArray(appended, ({ item: { op } }) => op),
+  f_at: ({ appended }) => binary.timeArray(appended, ({ item: { at } }) => at),
+  f_payload: ({ appended }) => binary.byteaArray(appended, ({ item: { payload } }) => payload ?? null),
   f_meta: ({ appended }) =>
     binary.sparse(
       binary.byteaArray,
-      appended.map(([, { meta }]) => (meta === undefined ? null : jsonBytes(meta))),
+      appended.map(({ item: { meta } }) => (meta === undefined ? null : jsonBytes(meta))),
     ),
   p_careful: ({ careful }) => careful,
 };

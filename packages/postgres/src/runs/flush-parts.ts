@@ -24,13 +24,14 @@ export function ifAny<T>(items: readonly T[], toArray: (items: readonly T[]) => 
 
 const NONE: readonly never[] = [];
 
-export function withPosition<T>(
-  commits: readonly RunCommit[],
-  of: (commit: RunCommit, i: number) => readonly T[] | undefined,
+/** What some of these have, each with the position of whose it is. Most have nothing, and cost nothing. */
+export function withPosition<Owner, T>(
+  owners: readonly Owner[],
+  of: (owner: Owner, i: number) => readonly T[] | undefined,
 ): Placed<T>[] {
   const found: Placed<T>[] = [];
-  for (let i = 0; i < commits.length; i++) {
-    for (const item of of(commits[i] as RunCommit, i) ?? NONE) found.push([i + 1, item]);
+  for (let i = 0; i < owners.length; i++) {
+    for (const item of of(owners[i] as Owner, i) ?? NONE) found.push({ i: i + 1, item });
   }
   return found;
 }

@@ -52,10 +52,10 @@ export const START = callOf<Starting>("start_runs", {
   p_depth: ({ starts }) => binary.sparse(binary.int2Array, starts, ({ parent }) => parent?.depth ?? null),
   p_policy: ({ starts }) => binary.sparse(binary.textArray, starts, ({ parent }) => parent?.policy ?? null),
   m_i: ({ messages }) => (messages.length === 0 ? null : positions(messages)),
-  m_kind: ({ messages }) => binary.textArray(messages, ([, { kind }]) => kind),
-  m_name: ({ messages }) => binary.textArray(messages, ([, { name }]) => name),
-  m_message: ({ messages }) => binary.textArray(messages, ([, { messageId }]) => messageId),
-  m_payload: ({ messages }) => binary.byteaArray(messages, ([, { payload }]) => payload),
+  m_kind: ({ messages }) => binary.textArray(messages, ({ item: { kind } }) => kind),
+  m_name: ({ messages }) => binary.textArray(messages, ({ item: { name } }) => name),
+  m_message: ({ messages }) => binary.textArray(messages, ({ item: { messageId } }) => messageId),
+  m_payload: ({ messages }) => binary.byteaArray(messages, ({ item: { payload } }) => payload),
   p_inbox_max: ({ inboxMax }) => inboxMax ?? null,
   p_races: ({ races }) => races,
   p_notify: ({ notify }) => notify,
@@ -73,7 +73,7 @@ const NO_MESSAGES: readonly never[] = [];
 
 function messagesWith({ starts }: StartRunsParams): readonly Placed<CarriedMessage>[] {
   if (starts.every(({ messages }) => messages === undefined)) return NO_MESSAGES;
-  return starts.flatMap(({ messages = [] }, i) => messages.map((message) => [i + 1, message] as const));
+  return starts.flatMap(({ messages = [] }, i) => messages.map((message) => ({ i: i + 1, item: message })));
 }
 
 export async function startRuns(server: Server, params: StartRunsParams): Promise<StartRunsResult> {

@@ -62,6 +62,48 @@ export const debts: Suite = {
         expect((await run.commit(end())).debtNo).toBeUndefined();
     },
 
+    "each of the children that end in one flush, among others, names its own debt": async (t) => {
+      const parent = await t.held();
+      const holders = [await t.talks.heldChild(parent, { op: "a" }), await t.held()];
+      for (const op of ["b", "c", "d"]) holders.push(await t.talks.heldChild(parent, { op }));
+      await t.talks.watch(t.ref(holders[3]?.runId as string), t.talks.op(await t.held()));
+      const commits = holders.map((holder, i) => holder.draft(end(), { events: i }));
+      for (const copy of [commits, commits]) {
+        const { outcomes } = await t.store.runs.commit({ commits: copy });
+        expect(outcomes.map(({ owes }) => owes)).toEqual([true, undefined, true, true, true]);
+        expect(outcomes[3]?.debtNo).toBeUndefined();
+        const debts = await t.talks.debts();
+        for (const [i, { debtNo }] of outcomes.entries())
+          if (debtNo !== undefined) expect(debts.find((debt) => debt.debtNo === debtNo)?.runId).toBe(holders[i]?.runId);
+      }
+      expect(await t.talks.debts()).toHaveLength(4);
+    },
+
+    "a child that has also requested a lock, and has an update of another run, owes all of that": async (t) => {
+      const { child } = await family(t);
+      await t.locks.request(child, ["x"]);
+      const next = await t.locks.run("x");
+      await t.talks.update(t.ref(child.runId), "u", { replyTo: t.talks.op(await t.held(), "ask#1") });
+      const { debtNo } = await child.commit(end());
+      expect(debtNo).toBeUndefined();
+      expect((await t.talks.debts(child)).map(({ kind }) => kind).sort()).toEqual(["lock", "reply", "result"]);
+      await t.talks.payAll();
+      expect(await t.talks.debts()).toEqual([]);
+      expect((await t.locks.line("x")).holders).toEqual([next.holder.runId]);
+    },
+
+    "a child that had a place in a queue with limits leaves it to the next one": async (t) => {
+      await t.queues.set({ concurrency: 1 }, "narrow");
+      const parent = await t.held();
+      const runIds = [];
+      for (const op of ["a", "b"]) runIds.push(await t.talks.child(parent, { op }, { queue: "narrow" }));
+      const worker = await t.worker();
+      const [first, ...more] = await t.queues.claim(worker, { queues: ["narrow"] });
+      expect([first?.runId, more]).toEqual([runIds[0], []]);
+      expect(await first?.commit(end())).toMatchObject({ owes: true });
+      expect(await t.queues.claimed(worker, { queues: ["narrow"] })).toEqual([runIds[1]]);
+    },
+
     "a child that is terminated owes its result, held or not": async (t) => {
       const { parent, child } = await family(t);
       const idle = await t.talks.child(parent, { op: "ship#2" });

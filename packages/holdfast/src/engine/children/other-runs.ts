@@ -27,12 +27,13 @@ import type { MessageWork } from "../../replay/ops/message-work.ts";
 import type { ExecutorHost } from "../execute/executor-host.ts";
 import type { HeldRun } from "../execute/held-run.ts";
 import type { QueuedDraft } from "../execute/message-draft.ts";
-import { canceledRunId } from "./closed-children.ts";
+import { canceledRunId, windUpReason } from "./closed-children.ts";
 import { endDraft } from "./end-draft.ts";
 import { type EndDebt, type NearParent, ToldEnds } from "./near-ends.ts";
 import { reopenChild } from "./reopen-child.ts";
+import { STARTS_MAX } from "./run-caller.ts";
 import { addressOf, isAwaited, isFromFormer, namespaceRefused, sendMessage } from "./send-message.ts";
-import { startOfChild } from "./start-of-child.ts";
+import { type Descent, descentFrom, startOfChild } from "./start-of-child.ts";
 
 /** How long a run stays after the end of a child, for the next one. */
 const LINGER_MS = 50;
@@ -63,12 +64,14 @@ export class OtherRuns implements NearParent {
   #lastEnd = Number.NEGATIVE_INFINITY;
   #holdTimer: Timer | undefined;
   readonly #told: ToldEnds;
+  readonly #descent: Descent;
   /** Answers to calls that were made before do not count. */
   #generation = 0;
 
   constructor(host: ExecutorHost, run: OtherRunsOwner) {
     this.#host = host;
     this.#run = run;
+    this.#descent = descentFrom(run.run);
     this.#told = new ToldEnds((debt) => host.others.owing(debt, debt));
   }
 
@@ -171,19 +174,24 @@ export class OtherRuns implements NearParent {
     return !child.begun || child.lost || (child.closing && !this.#stopped.has(child.identity.runId));
   }
 
-  /** Makes the calls that may be made. */
+  /** Makes the calls that may be made: no more at once than one call of the store takes, so that the store need not wait for the others. */
   startDue(): void {
     this.#take();
     if (this.#ops.length === 0) return;
     const ops = this.#ops;
     this.#ops = NONE;
-    const active = this.#host.lease.active();
+    const { lease, clock } = this.#host;
+    const active = lease.active();
+    let calls = 0;
     for (const op of ops) {
       if (!this.#needsCall(op)) continue;
       const waits = this.#calling.has(op) || this.#isEarly(op) || this.#childFirst(op);
-      if (active && this.#run.mayUse(op) && !waits) void this.#call(op);
+      const may = active && this.#run.mayUse(op) && !waits;
+      if (may) calls += 1;
+      if (may && calls <= STARTS_MAX) void this.#call(op);
       else this.#ops = appended(this.#ops, op);
     }
+    if (calls > STARTS_MAX) clock.immediate(() => this.#run.poke());
   }
 
   async #call(op: DrivenOp): Promise<void> {
@@ -209,7 +217,7 @@ export class OtherRuns implements NearParent {
   // Children ------------------------------------------------------------------------------------------------------------
 
   async #start(op: DrivenOp, child: ChildWork, gone: () => boolean): Promise<void> {
-    const answer = await this.#host.others.start(startOfChild(this.#run.run, op.id, child, this.#host.random));
+    const answer = await this.#host.others.start(startOfChild(this.#descent, op.id, child, this.#host.random));
     if (gone()) return;
     switch (answer.outcome) {
       case "created": {
@@ -296,7 +304,7 @@ export class OtherRuns implements NearParent {
   /** Its end comes as a message. */
   async #cancel(child: ChildWork): Promise<void> {
     const { runId, id } = this.#run.run;
-    const name = this.#windUpReason() ?? closeReason(id);
+    const name = windUpReason(this.#run.machine) ?? closeReason(id);
     const to = this.#ref(child);
     this.#stopped.add(child.identity.runId);
     await this.#host.others.deliver({
@@ -306,13 +314,6 @@ export class OtherRuns implements NearParent {
       messageId: closeMessageId(runId, child.identity.runId),
       payload: EMPTY_PAYLOAD,
     });
-  }
-
-  /** Why this run is being wound up from outside, as its children are told; undefined if it is not. */
-  #windUpReason(): string | undefined {
-    const { run, cancelCause, cancellation } = this.#run.machine;
-    if (cancelCause === undefined || !isHoldfastError(cancellation)) return undefined;
-    return closeReason(run.id, cancelCause === "deadline" ? "timed_out" : "canceled", cancellation.data["reason"]);
   }
 
   #ref({ identity }: ChildWork): RunRef {
@@ -355,7 +356,7 @@ export class OtherRuns implements NearParent {
       recorded ??= new Set(machine.recorded.flatMap((event) => canceledRunId(event) ?? []));
       const { identity } = child;
       if (recorded.has(identity.runId)) continue;
-      const reason = this.#windUpReason();
+      const reason = windUpReason(this.#run.machine);
       const meta: EventMeta = reason === undefined ? { child: identity } : { child: identity, reason };
       machine.noteRun({ type: "op_canceled", op: id, meta }, this.#host.storeTime.now());
     }

@@ -35,7 +35,7 @@ import type { SlotReservation } from "../worker/slot-reservation.ts";
 
 const BATCH_SIZE_MAX = 500;
 /** So that the children of one call are executed while the store makes those of the next. */
-const STARTS_MAX = 250;
+export const STARTS_MAX = 250;
 const STARTS_IN_FLIGHT_MAX = 2;
 
 type Watch = WatchRunsParams["watches"][number];

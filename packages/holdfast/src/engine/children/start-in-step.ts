@@ -13,7 +13,7 @@ import {
   type StepStartOptions,
 } from "../../replay/ops/start-options.ts";
 import type { RunCaller } from "./run-caller.ts";
-import { newChildRun, parentOf, startRules } from "./start-of-child.ts";
+import { descentFrom, newChildRun, parentOf, startRules } from "./start-of-child.ts";
 
 export interface StartingHost {
   readonly codec: Codec;
@@ -46,8 +46,9 @@ export async function startInStep(
   const key = spec.key ?? keyFrom(definition, checked);
   const payload = codec.encode(checked, `input of workflow "${definition.name}"`);
   const runId = childRunId(parent.runId, `${op}\tstart`, number, namespace, spec.id);
-  const run = newChildRun(parent, { ...spec, key }, { runId, id: spec.id ?? runId }, payload);
-  const answer = await others.start({ run, ...startRules(spec, random), parent: parentOf(parent, null, spec.policy) });
+  const descent = descentFrom(parent);
+  const run = newChildRun(descent, { ...spec, key }, { runId, id: spec.id ?? runId }, payload);
+  const answer = await others.start({ run, ...startRules(spec, random), parent: parentOf(descent, null, spec.policy) });
   if (answer.outcome === "created") return { id: answer.run.id, runId: answer.run.runId };
   if (answer.outcome === "exists") {
     const { id, status } = answer.run;

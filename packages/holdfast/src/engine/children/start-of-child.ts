@@ -5,16 +5,30 @@ import type { Random } from "../../ports/random.ts";
 import type { StartParent, StartRun } from "../../ports/store.ts";
 import type { ChildSpec, ChildWork } from "../../replay/ops/child-work.ts";
 
+/** What all children of a run have in common: it may have thousands. */
+export interface Descent extends Pick<StartParent, "parent" | "root" | "depth"> {
+  readonly trace: string | undefined;
+}
+
+export function descentFrom({ namespace, runId, id, seed, lineage }: Run): Descent {
+  return {
+    parent: { namespace, runId, id },
+    root: lineage?.root ?? { runId, id },
+    depth: (lineage?.depth ?? 0) + 1,
+    trace: traceOf(seed),
+  };
+}
+
 /** The start of a run as the child of another. */
-export function startOfChild(parent: Run, op: string, child: ChildWork, random: Random): StartRun {
+export function startOfChild(descent: Descent, op: string, child: ChildWork, random: Random): StartRun {
   const { spec, identity, input } = child;
-  const run = newChildRun(parent, spec, identity, input ?? EMPTY_PAYLOAD);
+  const run = newChildRun(descent, spec, identity, input ?? EMPTY_PAYLOAD);
   const { ifRunning, ifClosed, hold, pick } = startRules(spec, random);
-  return { run, ifRunning, ifClosed, hold, pick, parent: parentOf(parent, op, spec.policy) };
+  return { run, ifRunning, ifClosed, hold, pick, parent: parentOf(descent, op, spec.policy) };
 }
 
 export function newChildRun(
-  { namespace, seed }: Run,
+  { parent: { namespace }, trace }: Descent,
   spec: ChildSpec,
   { runId, id }: { readonly runId: string; readonly id: string },
   input: NewRun["input"],
@@ -29,7 +43,7 @@ export function newChildRun(
     queue,
     priority,
     input,
-    seed: seedOf(runId, traceOf(seed)),
+    seed: seedOf(runId, trace),
     attributes,
   };
   // Most have neither: a spread would cost several times as much.
@@ -43,13 +57,10 @@ export function startRules({ versionGiven }: ChildSpec, random: Random): Omit<St
 }
 
 /** `op`: null if nobody waits for the result. */
-export function parentOf(parent: Run, op: string | null, policy: StartParent["policy"]): StartParent {
-  const { namespace, runId, id, lineage } = parent;
-  return {
-    parent: { namespace, runId, id },
-    op,
-    root: lineage?.root ?? { runId, id },
-    depth: (lineage?.depth ?? 0) + 1,
-    policy,
-  };
+export function parentOf(
+  { parent, root, depth }: Descent,
+  op: string | null,
+  policy: StartParent["policy"],
+): StartParent {
+  return { parent, op, root, depth, policy };
 }

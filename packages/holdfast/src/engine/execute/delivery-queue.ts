@@ -11,11 +11,16 @@ import { hasEnded } from "./run-end.ts";
 import { partDrafts, standsStill } from "./standstill.ts";
 import { type RefusedUpdate, refusedIn } from "./updates.ts";
 
+/** Delivered drafts are given up in blocks of so many, and whenever nothing is left. */
+const TAKEN_MAX = 256;
+
 /**
  * What has happened to one run and has not been delivered to its code yet: results, timers, messages, in order of arrival.
  */
 export class DeliveryQueue {
   #drafts: QueuedDraft[] = [];
+  /** How many of them have been delivered: `shift` would move all others, and a run with a thousand children has as many. */
+  #taken = 0;
   /** What waits until the run has regained its locks. It comes before the others. */
   #withheld: readonly QueuedDraft[] = NONE;
   /** The number of the last message delivered, and of the last one taken in. */
@@ -37,7 +42,27 @@ export class DeliveryQueue {
   }
 
   get length(): number {
-    return this.#drafts.length;
+    return this.#drafts.length - this.#taken;
+  }
+
+  /** All that are left. */
+  #left(): QueuedDraft[] {
+    if (this.#taken > 0) this.#keep(this.#drafts.slice(this.#taken));
+    return this.#drafts;
+  }
+
+  #keep(drafts: QueuedDraft[]): void {
+    this.#drafts = drafts;
+    this.#taken = 0;
+  }
+
+  #shift(): QueuedDraft | undefined {
+    const draft = this.#drafts[this.#taken];
+    if (!draft) return undefined;
+    this.#taken += 1;
+    if (this.#taken === this.#drafts.length) this.#keep([]);
+    else if (this.#taken === TAKEN_MAX) this.#keep(this.#drafts.slice(TAKEN_MAX));
+    return draft;
   }
 
   /** Whether something waits for a lock to be regained. */
@@ -72,10 +97,10 @@ export class DeliveryQueue {
   /** The next event for this machine, which receives it at once; undefined if there is none. */
   next(machine: Machine): QueuedDraft | undefined {
     // Anything that arrives for a run that continues as new is for its successor: the store hands on what is not consumed.
-    if (machine.outcome?.type === "continued") this.#drafts = [];
+    if (machine.outcome?.type === "continued") this.#keep([]);
     if (this.withholds || standsStill(machine)) this.#part(machine);
-    if (machine.outcome?.type === "retried" && this.#drafts[0]?.type === "update_accepted") this.#defer();
-    const draft = this.#drafts.shift();
+    if (machine.outcome?.type === "retried" && this.#drafts[this.#taken]?.type === "update_accepted") this.#defer();
+    const draft = this.#shift();
     if (!draft) return undefined;
     if (draft.number !== undefined) {
       this.#consumed = draft.number;
@@ -88,9 +113,9 @@ export class DeliveryQueue {
   }
 
   #part(machine: Machine): void {
-    const all = [...this.#withheld, ...this.#drafts];
+    const all = [...this.#withheld, ...this.#left()];
     const { passing, withheld } = standsStill(machine) ? partDrafts(all) : { passing: all, withheld: NONE };
-    this.#drafts = passing;
+    this.#keep(passing);
     this.#withheld = withheld;
   }
 
@@ -102,19 +127,20 @@ export class DeliveryQueue {
   /** Only code that runs can decide about an update: it is left for the next try, and so is every message behind it. */
   #defer(): void {
     this.#deferred = true;
-    this.#drafts = this.#drafts.filter(({ number }) => number === undefined);
+    this.#keep(this.#left().filter(({ number }) => number === undefined));
     this.#queuedMessages = this.#consumed;
   }
 
   /** What ends the run without calling its code: a cancel, or a deadline that passed before the code could begin. */
   endUnstarted(run: Run, begun: boolean): QueuedDraft | undefined {
     // A cancel ends the run this way only if no worker ever held it: otherwise there may be something to clean up.
-    const place = wasNeverHeld(run) ? this.#drafts.findIndex(({ type }) => type === "cancel_requested") : -1;
-    const cancel = this.#drafts[place];
+    const drafts = this.#left();
+    const place = wasNeverHeld(run) ? drafts.findIndex(({ type }) => type === "cancel_requested") : -1;
+    const cancel = drafts[place];
     if (!cancel && (begun || !missedDeadline(run))) return undefined;
     const draft: QueuedDraft = cancel ?? { type: "deadline_reached", op: null };
     const end: QueuedDraft = { ...draft, meta: { ...draft.meta, neverCalled: true } };
-    if (cancel) this.#drafts[place] = end;
+    if (cancel) drafts[place] = end;
     else this.push(end);
     return end;
   }
@@ -131,7 +157,7 @@ export class DeliveryQueue {
 
   /** Where the run must continue from, if not from where it is: before a look that has missed a queued signal, or with a new machine. */
   pointToResume(machine: Machine): Look | undefined {
-    if (hasEnded(machine.outcome)) return missedLook(this.#looks, this.#drafts);
+    if (hasEnded(machine.outcome)) return missedLook(this.#looks, this.#left());
     if (!machine.spoiled || machine.outcome) return undefined;
     return { seq: machine.nextSeq, consumed: this.#consumed, names: NONE };
   }
@@ -181,8 +207,8 @@ export class DeliveryQueue {
    * that the code has not seen.
    */
   restart(consumed: number): readonly QueuedDraft[] {
-    const unseen = [...this.#unheard, ...this.#withheld, ...this.#drafts].filter(isStepResult);
-    this.#drafts = [];
+    const unseen = [...this.#unheard, ...this.#withheld, ...this.#left()].filter(isStepResult);
+    this.#keep([]);
     this.#withheld = NONE;
     this.#unheard = NONE;
     this.#consumed = consumed;

@@ -89,8 +89,10 @@ create table runs (
   alone_deaths smallint not null default 0,
   alone        boolean not null default false,
   suspect      boolean not null default false,
-  -- Null is "no" in these three, so that a run that has nothing to do with other runs has no byte of them.
+  -- Null is "no" in these four, so that a run that has nothing to do with other runs has no byte of them.
   awaited      boolean,  -- the op that started it, or a watcher, is to be told how it ends
+  -- And it has to do with more than that op and its own children: watchers, updates of other runs, locks, a queue with limits.
+  involved     boolean,
   owes         boolean,  -- it has debts
   has_children boolean   -- or may have some soon
 ) with (fillfactor = 45, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000,

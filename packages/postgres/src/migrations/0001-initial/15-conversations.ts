@@ -19,7 +19,6 @@ create table children (
   primary key (parent_run_id, run_id)
 ) with (vacuum_truncate = false);
 create index children_list on children (parent_run_id, created_at, run_id) where created_at is not null;
-create index children_open on children (parent_run_id, run_id) where not closed;
 
 -- The forks of runs. An index of run_starts would be looked at by every start, and by the planner.
 create table forks (

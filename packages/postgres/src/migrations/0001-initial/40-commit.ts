@@ -61,8 +61,10 @@ declare
   v_i int[]; v_outcome "char"[]; v_held boolean[]; v_delivered int[];
   v_no bigint[];         -- passed the fence in this call (not a repeat): events and the rest are written
   v_moved boolean[];     -- and its transition was applied
-  v_ended uuid[]; v_ended_lane int[];  -- and it was an end
-  v_tied int[];          -- passed, and is awaited or owes something
+  v_ended uuid[]; v_homes text[];  -- and it was an end; their namespaces
+  v_sole boolean[];      -- and it was the end of a child that has to do with its parent alone: it owes one result
+  v_children int[]; v_debts bigint[];  -- those, and the numbers of what they owe
+  v_tied int[];          -- passed, and is awaited or owes something, but for v_sole
   v_awaited uuid[];      -- and ended, and is awaited
   v_heirs int[];
   v_parents uuid[];      -- and they ended or continued, and have children
@@ -153,16 +155,19 @@ begin
       and r.held_by is not distinct from v_worker[j.by]
       and (j.kind not in ('u', 'q') or r.delivered <= j.consumed) and (v_ok is null or v_ok[j.i])
     returning j.i, r.run_no, r.delivered, j.kind, not (j.stays and r.delivered > j.consumed) as moved,
-              r.event_count < 0 as gap, r.lane_id, r.awaited or r.owes as tied,
-              r.awaited and r.ended_at is not null and r.continued_as is null as told, r.has_children
+              r.event_count < 0 as gap, r.awaited or r.owes as tied,
+              r.awaited and r.ended_at is not null and r.continued_as is null as told, r.has_children,
+              coalesce(r.awaited and r.ended_at is not null and r.continued_as is null, false)
+                and r.involved is null and r.has_children is null as sole
   )
   select array_agg(u.i), array_agg('w'::"char"), array_agg(u.kind = 'h' or not u.moved), array_agg(u.delivered),
          array_agg(u.run_no), array_agg(u.moved), array_agg(p_run[u.i]) filter (where u.gap),
          array_agg(p_run[u.i]) filter (where u.moved and u.kind in ('e', 'u')),
-         array_agg(u.lane_id) filter (where u.moved and u.kind in ('e', 'u')), array_agg(u.i) filter (where u.tied),
-         array_agg(p_run[u.i]) filter (where u.told),
-         array_agg(p_run[u.i]) filter (where u.moved and u.kind in ('e', 'u', 'c') and u.has_children)
-    into v_i, v_outcome, v_held, v_delivered, v_no, v_moved, v_some, v_ended, v_ended_lane, v_tied, v_awaited, v_parents
+         array_agg(w_namespace[p_by[u.i]]) filter (where u.moved and u.kind in ('e', 'u')),
+         array_agg(u.i) filter (where u.tied and not u.sole), array_agg(p_run[u.i]) filter (where u.told and not u.sole),
+         array_agg(p_run[u.i]) filter (where u.moved and u.kind in ('e', 'u', 'c') and u.has_children),
+         array_agg(u.sole), array_agg(u.i) filter (where u.sole)
+    into v_i, v_outcome, v_held, v_delivered, v_no, v_moved, v_some, v_ended, v_homes, v_tied, v_awaited, v_parents, v_sole, v_children
     -- Sorted once, not once in each aggregate.
     from (select * from updated order by i) u;
   -- The fence rules out gaps, unless the caller counts wrongly.
@@ -174,15 +179,15 @@ begin
   if coalesce(cardinality(v_i), 0) < cardinality(p_run) then
     v_again := true;
     select array_agg(x.outcome order by x.i), array_agg(x.held order by x.i), array_agg(x.delivered order by x.i),
-           array_agg(x.run_no order by x.i), array_agg(x.moved order by x.i)
-      into v_outcome, v_held, v_delivered, v_no, v_moved
-      from (select * from unnest(v_i, v_outcome, v_held, v_delivered, v_no, v_moved)
-              as t(i, outcome, held, delivered, run_no, moved)
+           array_agg(x.run_no order by x.i), array_agg(x.moved order by x.i), array_agg(x.sole order by x.i)
+      into v_outcome, v_held, v_delivered, v_no, v_moved, v_sole
+      from (select * from unnest(v_i, v_outcome, v_held, v_delivered, v_no, v_moved, v_sole)
+              as t(i, outcome, held, delivered, run_no, moved, sole)
             union all
             select a.i, case when r.run_id is null or r.epoch <> a.epoch then 'l' when not v_ok[a.i] then 'b'
                              when k.again then 'w' when k.behind then 'n' else 'l' end::"char",
                    coalesce((k.again or k.behind) and r.held_by = v_worker[a.by], false),
-                   case when k.again or k.behind then r.delivered else 0 end, null, false
+                   case when k.again or k.behind then r.delivered else 0 end, null, false, false
               from unnest(p_run, p_by, p_epoch, p_commit, p_kind) with ordinality as a(run_id, by, epoch, commit_no, kind, i)
               left join (runs r join lanes l using (lane_id)) on r.run_id = a.run_id and l.namespace = w_namespace[a.by]
              cross join lateral (
@@ -208,8 +213,7 @@ begin
   end if;
   if x_i is not null then perform give_up_children(p_run, v_no, w_namespace, p_by, x_i, x_run, o_now); end if;
   if cardinality(v_ended) > 0 then
-    select hint_lines('e', array_agg(l.namespace), array_agg(e.run_id)) into v_lines
-      from unnest(v_ended, v_ended_lane) as e(run_id, lane_id) join lanes l using (lane_id);
+    v_lines := hint_lines('e', v_homes, v_ended);
   end if;
   if cardinality(a_i) > 0 then
     insert into run_attributes (run_id, attributes)
@@ -219,6 +223,12 @@ begin
   if cardinality(n_i) > 0 then
     v_lines := v_lines || continue_runs(p_run, p_consumed, v_moved, o_now, n_i, n_run, v_lanes, n_seed, n_input, n_attributes, n_start_at,
         n_delay, n_timeout, n_key, c_i, c_kind, c_name, c_message, c_payload, v_heirs);
+  end if;
+  if v_children is not null then
+    -- They are numbered in the order of the flush.
+    with owed as (
+      insert into debts (run_id, kind, at) select p_run[c.i], 'result', o_now from unnest(v_children) c(i) returning debt_no)
+    select array_agg(o.debt_no order by o.debt_no) into v_debts from owed o;
   end if;
   if v_tied is not null or v_parents is not null then
     v_lines := v_lines || owe_ends(v_awaited, v_parents, o_now, true);
@@ -279,10 +289,14 @@ begin
              when not d.others and (select 1 from watches w where w.chain_id =
                      (select coalesce(s.chain_id, s.run_id) from run_starts s where s.run_id = a.run_id) limit 1) is null then d.result end::text, ''), ',')
       into o_owes, o_debts
-      from unnest(p_run) with ordinality as a(run_id, i)
+      from unnest(p_run, v_outcome, v_sole) with ordinality as a(run_id, outcome, sole, i)
      cross join lateral (select max(x.debt_no) filter (where x.kind = 'result') as result, bool_or(x.kind <> 'result') as others
                            from debts x where x.run_id = a.run_id) d
-     where v_outcome[a.i] = 'w' and (select r.owes from runs r where r.run_id = a.run_id);
+     where a.outcome = 'w' and not a.sole and (select r.owes from runs r where r.run_id = a.run_id);
+  end if;
+  if v_children is not null then
+    o_owes := v_children || o_owes;
+    o_debts := concat_ws(',', array_to_string(v_debts, ','), o_debts);
   end if;
   o_outcome := array_to_string(v_outcome, '');
   o_held := array_to_string(v_held, '');
@@ -331,11 +345,11 @@ begin
     select h.run_id, h.chain_id, h.number, h.kind, h.name, h.message_id, h.payload, p_now from handed h
   )
   insert into replies (run_id, number, reply_to) select h.run_id, h.number, h.reply_to from handed h where h.reply_to is not null;
-  insert into runs (run_id, lane_id, status, epoch, available_at, created_at, deadline_at, delivered, awaited)
+  insert into runs (run_id, lane_id, status, epoch, available_at, created_at, deadline_at, delivered, awaited, involved)
   select n.run_id, n.lane_id, 'pending', 0,
          least(greatest(coalesce(n.start_at, p_now), p_now + coalesce(n.delay, 0)), s.created_at + n.timeout),
          s.created_at, s.created_at + n.timeout, (select count(*) from inbox x where x.run_id = n.run_id),
-         case when n.i = any (v_heirs) then true end
+         case when n.i = any (v_heirs) then true end, case when n.i = any (v_heirs) then true end
     from unnest(n_i, n_run, n_lane, n_start_at, n_delay, n_timeout) as n(i, run_id, lane_id, start_at, delay, timeout)
     join run_starts s on s.run_id = n.run_id where v_moved[n.i];
   insert into run_attributes (run_id, attributes)

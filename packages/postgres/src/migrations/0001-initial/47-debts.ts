@@ -190,18 +190,22 @@ returns int
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan
 set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off as $$
-declare v_k int[]; v_rows tid[]; v_i int[]; v_free tid[]; v_paid int := 0;
+declare v_k int[]; v_rows tid[]; v_sole boolean[]; v_i int[]; v_free tid[]; v_alone tid[]; v_paid int := 0;
 begin
-  select array_agg(k.i), array_agg(k.place) into v_k, v_rows
-    from (select a.i, r.ctid as place from unnest(p_run) with ordinality as a(run_id, i)
+  select array_agg(k.i), array_agg(k.place), array_agg(k.sole) into v_k, v_rows, v_sole
+    from (select a.i, r.ctid as place, r.involved is null and r.has_children is null as sole
+            from unnest(p_run) with ordinality as a(run_id, i)
             join runs r on r.run_id = a.run_id for no key update of r skip locked) k;
-  -- Most are results for the parent alone: nothing but the debt is in the way.
+  -- Most are results for the parent alone: nothing but the debt is in the way, and nothing else is owed.
   with paid as (
-    delete from debts d using unnest(v_k, v_rows) as k(i, place) join run_starts s on s.run_id = p_run[k.i] and s.namespace = p_namespace[k.i]
-     where d.run_id = s.run_id and d.kind = 'result' and d.debt_no = p_no[k.i]
-       and (select 1 from watches w where w.chain_id = coalesce(s.chain_id, s.run_id) limit 1) is null
-    returning k.i, k.place)
-  select array_agg(p.i), array_agg(p.place), count(*) into v_i, v_free, v_paid from paid p;
+    delete from debts d using unnest(v_k, v_rows, v_sole) as k(i, place, sole)
+     where d.run_id = p_run[k.i] and d.kind = 'result' and d.debt_no = p_no[k.i]
+       and (select s.namespace from run_starts s where s.run_id = p_run[k.i]) = p_namespace[k.i]
+       and (k.sole or (select 1 from watches w where w.chain_id =
+                          (select coalesce(s.chain_id, s.run_id) from run_starts s where s.run_id = p_run[k.i]) limit 1) is null)
+    returning k.i, k.place, k.sole)
+  select array_agg(p.i), array_agg(p.place) filter (where not p.sole), array_agg(p.place) filter (where p.sole), count(*)
+    into v_i, v_free, v_alone, v_paid from paid p;
   if v_paid < cardinality(v_k) then
     v_i := array(select k.i from unnest(v_k) k(i)
                    join debts d on d.run_id = p_run[k.i] and d.debt_no = p_no[k.i]
@@ -239,6 +243,7 @@ begin
   end if;
   update runs r set owes = null
    where r.ctid = any (v_free) and (select 1 from debts d where d.run_id = r.run_id limit 1) is null;
+  update runs r set owes = null where r.ctid = any (v_alone);
   return v_paid;
 end $$;
 
@@ -270,8 +275,8 @@ begin
     from unnest(v_target) with ordinality as k(run_id, i) join run_starts s on s.run_id = k.run_id
    where k.run_id = any (v_locked) and b_run[k.i] is not null and is_allowed(p_namespace[k.i], b_namespace[k.i])
   on conflict do nothing;
-  update runs r set awaited = true
-   where r.awaited is null and r.run_id = any (array(
+  update runs r set awaited = true, involved = true
+   where r.involved is null and r.run_id = any (array(
      select k.run_id from unnest(v_target) with ordinality as k(run_id, i)
       where k.run_id = any (v_locked) and is_allowed(p_namespace[k.i], b_namespace[k.i])));
   return query

@@ -29,8 +29,8 @@ begin
   select p_run[k.i], k.seq, k.places, w_namespace[p_by[k.i]], k.name, k.op
     from unnest(l_i, l_seq, l_places, l_name, l_op) with ordinality as k(i, seq, places, name, op, n)
    where v_no[k.i] is not null and p_kind[k.i] not in ('e', 'u', 'c') order by k.n;
-  update runs r set awaited = true
-   where r.awaited is null and r.run_id = any (array(select p_run[k.i] from unnest(l_i) k(i) where v_no[k.i] is not null));
+  update runs r set awaited = true, involved = true
+   where r.involved is null and r.run_id = any (array(select p_run[k.i] from unnest(l_i) k(i) where v_no[k.i] is not null));
 end $$;
 
 -- Passes locks on, one name after the other: whoever has locked a name decides who is next. The order of the names is the same for

@@ -323,7 +323,7 @@ begin
     v_key := array(select coalesce((select s.key from run_starts s where s.run_id = w.run_id), '') from unnest(w_run) with ordinality as w(run_id, i)
                     order by w.i);
     -- awaited: its end concerns others.
-    update runs r set available_at = r.deadline_at, awaited = true, waiting_for = array['queue:' || q.queue || '#05']::text
+    update runs r set available_at = r.deadline_at, awaited = true, involved = true, waiting_for = array['queue:' || q.queue || '#05']::text
      where r.ctid = any (w_rows);
     with entered as (
       insert into lines (limited_id, key, lane_id, at, run_no, run_id, seq)

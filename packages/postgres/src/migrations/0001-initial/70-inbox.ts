@@ -196,12 +196,12 @@ begin
   select array_agg(j.i), array_agg(j.outcome), array_agg(j.run_id), array_agg(j.status),
          array_agg(case when j.taken then j.number end),
          (select hint_lines('i', array_agg(d.held_by::text), array_agg(d.run_id)) from
-           (select distinct n.run_id, n.held_by from numbered n where n.number is not null) d),
+           (select distinct n.run_id, n.held_by from numbered n where n.number is not null and n.held_by is not null) d),
          (select array_agg(distinct E'd\t' || n.namespace || E'\t' || n.queue)
             from (select distinct c.lane_id from counted c where c.available_at <= v_now) c join lanes n using (lane_id))
     into v_i, v_outcome, v_run, v_status, v_number, v_lines, v_due from numbered j;
   if cardinality(p_reply_to) > 0 then
-    update runs r set awaited = true where r.awaited is null and r.run_id = any (array(
+    update runs r set awaited = true, involved = true where r.involved is null and r.run_id = any (array(
       select j.run_id from unnest(v_i, v_outcome, v_run) as j(i, outcome, run_id)
        where j.outcome = 'delivered' and p_kind[j.i] = 'update' and p_reply_to[j.i] is not null));
   end if;

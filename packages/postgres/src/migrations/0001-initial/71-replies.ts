@@ -3,18 +3,19 @@ export const REPLIES = String.raw`
 -- caller is hinted.
 create function keep_replies(p_run uuid[], v_no bigint[], u_i int[], u_number int[], u_seq int[], u_error bytea[], p_now bigint)
 returns text[] language plpgsql volatile set enable_seqscan = off set enable_bitmapscan = off as $$
+declare v_owing uuid[];
 begin
-  insert into replies as p (run_id, number, seq, error)
-  select distinct on (m.run_id, m.number) m.run_id, m.number, u.seq, u.error
-    from unnest(u_i, u_number, u_seq, u_error) with ordinality as u(i, number, seq, error, k)
-    join inbox m on m.run_id = p_run[u.i] and m.number = u.number
-   where v_no[u.i] is not null and (u.seq is not null or u.error is not null) and m.kind = 'update'
-   order by m.run_id, m.number, u.k
-  on conflict (run_id, number) do update set seq = excluded.seq, error = excluded.error where p.seq is null and p.error is null;
-  perform owe(array(
-    select distinct p.run_id from unnest(u_i, u_number, u_seq, u_error) as u(i, number, seq, error)
-      join replies p on p.run_id = p_run[u.i] and p.number = u.number
-     where v_no[u.i] is not null and (u.seq is not null or u.error is not null) and p.reply_to is not null), 'reply', p_now);
+  with kept as (
+    insert into replies as p (run_id, number, seq, error)
+    select distinct on (m.run_id, m.number) m.run_id, m.number, u.seq, u.error
+      from unnest(u_i, u_number, u_seq, u_error) with ordinality as u(i, number, seq, error, k)
+      join inbox m on m.run_id = p_run[u.i] and m.number = u.number
+     where v_no[u.i] is not null and (u.seq is not null or u.error is not null) and m.kind = 'update'
+     order by m.run_id, m.number, u.k
+    on conflict (run_id, number) do update set seq = excluded.seq, error = excluded.error where p.seq is null and p.error is null
+    returning p.run_id, p.reply_to)
+  select array_agg(distinct k.run_id) into v_owing from kept k where k.reply_to is not null;
+  if v_owing is not null then perform owe(v_owing, 'reply', p_now); end if;
   return (select hint_lines('r', array_agg(''::text), array_agg(k.run_id))
             from (select distinct p_run[u.i] as run_id from unnest(u_i) u(i) where v_no[u.i] is not null) k);
 end $$;

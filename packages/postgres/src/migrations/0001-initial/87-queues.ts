@@ -26,7 +26,7 @@ begin
       if v_kind = 'runs' then
         update lanes n set limited_id = v_id where n.namespace = p_namespace and n.queue = p_queue;
         with begun as (
-          update runs r set awaited = true
+          update runs r set awaited = true, involved = true
            where r.started_at is not null and r.ended_at is null and r.run_id = any (array(
              select x.run_id from lanes n join runs x on x.lane_id = n.lane_id and x.held_by is null and x.ended_at is null
                and x.started_at is not null

@@ -239,10 +239,12 @@ begin
   select x."parkedBy", x."knownIds", x.updates, x.tasks into z
     from json_to_record(p_rest::json) as x("parkedBy" text, "knownIds" json, updates json, tasks json);
   insert into runs (run_id, available_at, created_at, started_at, ended_at, deadline_at, lane_id, epoch, commit_no, event_count, delivered,
-                    consumed, status, deaths, alone_deaths, suspect, waiting_for, continued_as, compensation, output, error, parked_by, awaited)
+                    consumed, status, deaths, alone_deaths, suspect, waiting_for, continued_as, compensation, output, error, parked_by, awaited,
+                    involved)
   values (w."runId", case when not p_closed then w."availableAt" end, w."createdAt", w."startedAt", w."endedAt", w."deadlineAt", v_lane,
           w.epoch, w.commit, w."eventCount", w.delivered, w.consumed, w.status, w.deaths, w."aloneDeaths", w.suspect,
           nullif(w."waitingFor", '{}')::text, w."continuedAs", w.compensation, p_output, p_error, case when not p_closed then z."parkedBy" end,
+          case when not p_closed and w.lineage ->> 'op' is not null then true end,
           case when not p_closed and w.lineage ->> 'op' is not null then true end)
   returning run_no into v_no;
   if w.attributes is not null then insert into run_attributes (run_id, attributes) values (w."runId", w.attributes::jsonb); end if;
