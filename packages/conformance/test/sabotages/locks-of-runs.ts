@@ -84,6 +84,7 @@ export const LOCKS_OF_RUNS: readonly Sabotage[] = [
   {
     it: "forgets that a holder was told that it waits",
     noun: "locks",
+    rare: true,
     breaks: (it) => ({
       "locks.pass": async (params) => {
         for (const lock of it.state.locks.values()) lock.waitsSince = null;
