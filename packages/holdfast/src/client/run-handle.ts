@@ -35,7 +35,7 @@ import { type OperatorOptions, pauseRun, readWho, resumeRun, retryRun, withWho }
 import { lastOfChain, queryRun } from "./queries.ts";
 import { RESULT_OPTIONS, type ResultOptions } from "./result-options.ts";
 import { endOf, type RunFate } from "./result-waiter.ts";
-import { here, movedError } from "./run-moved.ts";
+import { here, movedError, untilHere } from "./run-moved.ts";
 import { describeRun, type EventView, type RunDescription, viewEvents, wholeHistory } from "./run-view.ts";
 import { prepareSignal } from "./signals.ts";
 import { foldSteps, type StepView } from "./step-view.ts";
@@ -295,9 +295,9 @@ export class RunHandle<T = unknown, M extends Offers = Offers, I = unknown> {
     const who = readWho(why, "terminate");
     const cause = new HoldfastError("run_terminated", who.reason ?? "terminated");
     await this.#requireExpected();
-    const { outcome, status } = await this.#core.terminate(this.#ref(), withWho(toErrorRecord(cause), who));
+    const error = withWho(toErrorRecord(cause), who);
+    const { outcome } = await untilHere(this.#core, this.#ref(), (run) => this.#core.terminate(run, error));
     if (outcome === "not_found") throw this.#notFound();
-    if (status === "moved") await this.#readLast();
   }
 
   /**
@@ -340,9 +340,9 @@ export class RunHandle<T = unknown, M extends Offers = Offers, I = unknown> {
   ): Promise<DeliverOutcome> {
     await this.#requireExpected();
     const messageId = id ?? this.#core.newId();
-    const outcome: DeliverOutcome = await this.#core.messages.add({ ...message, messageId, to: this.#ref() });
+    const sent = { ...message, messageId };
+    const outcome = await untilHere(this.#core, this.#ref(), (to) => this.#core.messages.add({ ...sent, to }));
     if (outcome.outcome === "not_found") throw this.#notFound();
-    if (outcome.outcome === "closed" && outcome.status === "moved") await this.#readLast();
     if (outcome.outcome === "closed" && !closedIsFine) throw runClosed(this.id, outcome.status);
     if (outcome.outcome === "full") throw inboxFull(this.id);
     return outcome;

@@ -1,8 +1,9 @@
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
-import type { Run } from "../model/run.ts";
-import type { StartOutcome } from "../ports/store.ts";
+import type { Run, RunStatus } from "../model/run.ts";
+import type { RunRef, StartOutcome } from "../ports/store.ts";
 import type { ClientCore } from "./client-core.ts";
+import { lastOfChain } from "./queries.ts";
 
 /** The run lives in another store. */
 export function runMoved(id: string, to: string): HoldfastError {
@@ -29,4 +30,26 @@ export async function existing(core: ClientCore, outcome: StartOutcome): Promise
   const [run] = await core.call((store) => store.runs.read({ runs: [{ namespace, runId }] }));
   if (run) here(run);
   return outcome;
+}
+
+interface Answer {
+  readonly outcome: string;
+  readonly status: RunStatus | null;
+}
+
+/**
+ * The answer of the run itself. One that had left is looked for: if it has come back since, the call is made again; else this throws, and
+ * says where it is. What the run had got before it left went with it.
+ */
+export async function untilHere<A extends Answer>(
+  core: ClientCore,
+  ref: RunRef,
+  call: (run: RunRef) => Promise<A>,
+): Promise<A> {
+  for (;;) {
+    const answer = await call(ref);
+    if (answer.status !== "moved" || answer.outcome === "duplicate") return answer;
+    const run = await core.queries.read(ref);
+    if (run) here(await lastOfChain(core, run));
+  }
 }

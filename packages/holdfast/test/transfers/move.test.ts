@@ -1,5 +1,5 @@
 /** Open runs move from one store to another: each goes on there, exactly once. */
-import { update, workflow } from "holdfast";
+import { type RunHandle, update, workflow } from "holdfast";
 import { describe, expect, test } from "vitest";
 import { go, person, TwoStores } from "./two-stores.ts";
 
@@ -208,3 +208,25 @@ describe("a move", () => {
     }
   });
 });
+
+for (const [name, ask] of [
+  ["cancel", (run: RunHandle) => run.cancel()],
+  ["terminate", (run: RunHandle) => run.terminate()],
+] as const)
+  test(`a ${name} of a run that was away, and is back before that is read, reaches it`, async () => {
+    const stores = new TwoStores();
+    const { client } = stores.from.process("server");
+    await client.start(stores.effects.order, "a", { id: "a" });
+    const { source, target } = stores.mover();
+    await stores.until(source.client.move({ to: target.client }));
+    let answers = 0;
+    const asking = stores.from.process("caller", async (method, _params, next) => {
+      if (method === "runs.read" && answers++ === 0) await target.client.move({ to: source.client });
+      return next();
+    });
+    await stores.until(ask(asking.client.get("a")));
+    expect(answers).toBeGreaterThan(0);
+    const [row] = [...stores.from.store.state.runs.values()].filter(({ endedAt }) => endedAt === null);
+    const isAsked = row && stores.from.store.state.inbox.get(row.runId)?.some(({ kind }) => kind === "cancel");
+    expect(name === "cancel" ? isAsked : row).toBe(name === "cancel" ? true : undefined);
+  });
