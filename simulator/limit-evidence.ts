@@ -29,11 +29,11 @@ const LATE_MS = 50;
 /** How many tokens a bucket has at least and at most, whatever fraction it had kept. */
 export class Tokens {
   #rate: RateLimit | undefined;
-  /** Of an earlier rate, although there may have been none in between. */
-  #remembered = false;
   #least = 0;
   #most = 0;
   #at = 0;
+  /** The store may know how full it was: nobody has begun since without a rate. */
+  #kept = false;
 
   constructor(rate: RateLimit | undefined, now: number) {
     this.change(rate, now);
@@ -42,8 +42,8 @@ export class Tokens {
   /** A bucket that has another rate from now on may be full, or empty. */
   change(rate: RateLimit | undefined, now: number): void {
     if (rate && JSON.stringify(rate) === JSON.stringify(this.#rate)) return;
-    this.#least = this.#remembered ? 0 : (rate?.burst ?? 0);
-    this.#remembered ||= rate !== undefined;
+    this.#least = this.#kept ? 0 : (rate?.burst ?? 0);
+    this.#kept ||= rate !== undefined;
     this.#most = mostOf(rate);
     this.#rate = rate;
     this.#at = now;
@@ -65,7 +65,10 @@ export class Tokens {
   /** Takes one. False: there cannot have been one. */
   take(now: number): boolean {
     this.#pass(now);
-    if (this.#rate === undefined) return true;
+    if (this.#rate === undefined) {
+      this.#kept = false;
+      return true;
+    }
     this.#least -= 1;
     this.#most -= 1;
     return this.#most > -ROUNDING;

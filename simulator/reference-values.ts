@@ -3,6 +3,12 @@ import { HoldfastError } from "../packages/holdfast/src/errors/holdfast-error.ts
 import type { HistoryEvent } from "../packages/holdfast/src/model/event.ts";
 import type { Stage } from "./workload/program.ts";
 
+export interface Letter {
+  readonly messageId: string;
+  readonly name: string;
+  readonly value: unknown;
+}
+
 /** The newest code, or the newest code that still has the retired steps. */
 export const stage = (latest: boolean): Stage => ({
   generation: 1,

@@ -24,8 +24,8 @@ import {
   stoppedBy,
 } from "./reference-branches.ts";
 import { type TakenLock, withLockIn } from "./reference-locks.ts";
-import { Continue, cancellation, decoded, quiet, stage } from "./reference-values.ts";
-import { withoutForgotten } from "./void-events.ts";
+import { Continue, cancellation, decoded, type Letter, quiet, stage } from "./reference-values.ts";
+import { looseEvents, withoutForgotten } from "./void-events.ts";
 import { programBody } from "./workload/index.ts";
 import type { Program, ProgramInput } from "./workload/program.ts";
 
@@ -39,6 +39,7 @@ export type Conclusion =
 interface Wish {
   readonly part: Part;
   readonly signal: string | undefined;
+  readonly askedSeq: number;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -59,12 +60,6 @@ interface Named {
 }
 
 type Handle = (argument: unknown) => unknown;
-
-interface Letter {
-  readonly messageId: string;
-  readonly name: string;
-  readonly value: unknown;
-}
 
 const settle = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));
 
@@ -99,6 +94,7 @@ class ReferenceMachine {
   readonly root: Part = { parent: undefined, shielded: false, stopped: undefined };
   readonly #run: Run;
   readonly #events: readonly HistoryEvent[];
+  readonly #loose: ReadonlyMap<HistoryEvent, number>;
   readonly #random: SeededRandom;
   readonly #wishes = new Map<string, Wish>();
   readonly #asked = new Map<string, number>();
@@ -109,10 +105,12 @@ class ReferenceMachine {
   readonly #locks: TakenLock[] = [];
   #conditions: Condition[] = [];
   #now: number;
+  #seq = 0;
 
   constructor(run: Run, events: readonly HistoryEvent[]) {
     this.#run = run;
     this.#events = withoutForgotten(events);
+    this.#loose = looseEvents(events);
     this.#random = new SeededRandom(run.seed);
     this.#now = run.startedAt ?? run.createdAt;
   }
@@ -137,7 +135,10 @@ class ReferenceMachine {
 
   /** Whether the code was waiting for the event. */
   deliver(event: HistoryEvent): boolean {
-    if (!this.#events.includes(event)) return false;
+    const askedSeq = this.#wishes.get(event.op ?? "")?.askedSeq ?? -1;
+    // Asked for, and ended, behind a failure that was taken back: the next try does it anew.
+    if (!this.#events.includes(event) || askedSeq >= (this.#loose.get(event) ?? Infinity)) return false;
+    this.#seq = event.seq;
     this.#taken = [];
     switch (event.type) {
       case "signal_received":
@@ -283,7 +284,7 @@ class ReferenceMachine {
     const stopped = stoppedBy(part);
     if (stopped) return Promise.reject(stopped);
     return new Promise((resolve, reject) => {
-      this.#wishes.set(id, { part, signal, resolve, reject });
+      this.#wishes.set(id, { part, signal, askedSeq: this.#seq, resolve, reject });
     });
   }
 

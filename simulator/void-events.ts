@@ -21,6 +21,24 @@ export function voidEvents(events: readonly HistoryEvent[]): ReadonlySet<History
   return none;
 }
 
+/** What was recorded between such a failure and the retry, with the number of the failure. */
+export function looseEvents(events: readonly HistoryEvent[]): ReadonlyMap<HistoryEvent, number> {
+  const loose = new Map<HistoryEvent, number>();
+  const forgotten = new Set<HistoryEvent>();
+  for (const [i, retry] of events.entries()) {
+    for (const op of retry.meta?.forgets ?? []) {
+      const failure = events
+        .slice(0, i)
+        .findLast((event) => isFailure(event) && event.op === op && !forgotten.has(event));
+      if (!failure) continue;
+      forgotten.add(failure);
+      for (const event of events.slice(events.indexOf(failure) + 1, i))
+        loose.set(event, Math.min(failure.seq, loose.get(event) ?? failure.seq));
+    }
+  }
+  return loose;
+}
+
 /** Without the failures that a retry of the run has taken back. */
 export function withoutForgotten(events: readonly HistoryEvent[]): readonly HistoryEvent[] {
   const forgotten = new Set<HistoryEvent>();

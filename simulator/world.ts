@@ -115,7 +115,7 @@ export class World {
       company: row.alone && row.heldBy === workerId ? process.company(1, 0) : undefined,
       failedAttempts: excused ? attempt - 1 : failedAttempts(events, plan.op, attempt),
       paused: row.heldBy === workerId && !plan.transaction ? pausedState(events, plan.op, attempt) : undefined,
-      locks: judged ? locksInUse(runId, seen.locks ?? [], state.locks.values(), events) : [],
+      locks: judged ? locksInUse(runId, notLeft(seen), state.locks.values(), events) : [],
       regaining: judged ? regained(events, plan.op, seen.rooms ?? []) : undefined,
     };
     this.effects.push(effect);
@@ -127,7 +127,7 @@ export class World {
     const { memory, time } = process.store;
     const { state } = memory;
     const events = state.events.get(runId) ?? [];
-    const locks = locksInUse(runId, seen.locks ?? [], state.locks.values(), events);
+    const locks = locksInUse(runId, notLeft(seen), state.locks.values(), events);
     this.ledger.push({ runId, op, at: time.elapsedMs, locks });
     this.#trace.add(time.elapsedMs, process.name, runId, `${op} commits`);
   }
@@ -192,6 +192,11 @@ function countFailed(events: readonly HistoryEvent[], op: string): number {
     if (type === "step_attempt_failed" && about === op) failed = meta?.attempt ?? 1;
   }
   return failed;
+}
+
+/** The locks that it was requested inside of, without those that it has outlasted. */
+function notLeft({ locks = [], rooms = [] }: Seen): readonly InLock[] {
+  return locks.filter(({ loose, held }) => !loose || rooms.some((room) => room.held === held));
 }
 
 /**

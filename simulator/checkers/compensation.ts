@@ -1,6 +1,7 @@
 import { jsonCodec } from "../../packages/holdfast/src/codec/json-codec.ts";
 import { type HistoryEvent, isOutcome } from "../../packages/holdfast/src/model/event.ts";
 import type { Checker, Effect, Found, RunEvidence } from "../evidence.ts";
+import { withoutForgotten } from "../void-events.ts";
 import { isUndoableChild } from "../workload/child.ts";
 import type { TaskInput } from "../workload/task-definitions.ts";
 
@@ -75,10 +76,15 @@ function isSettled(history: readonly HistoryEvent[], op: string): boolean {
   return history.some((event) => event.op === op && isOutcome(event));
 }
 
-/** Steps that ran one after the other are undone in reverse; for parallel steps the order is not defined. */
+/**
+ * Steps that ran one after the other are undone in reverse; for parallel steps the order is not defined. A child can fail before its
+ * start was recorded: if the run is retried, this is not the end of the one that is started in its place.
+ */
 function isReversed(begun: readonly string[], undone: readonly string[], history: readonly HistoryEvent[]): boolean {
   const startOf = (op: string): number => history.findIndex((event) => event.op === op && isBeginning(event));
-  const endOf = (op: string): number => history.findIndex((event) => event.op === op && isOutcome(event));
+  const kept = new Set(withoutForgotten(history));
+  const endOf = (op: string): number =>
+    history.findIndex((event, i) => event.op === op && isOutcome(event) && (i > startOf(op) || kept.has(event)));
   return begun.every((first) =>
     begun.every((second) => {
       const after = endOf(first) >= 0 && endOf(first) < startOf(second);

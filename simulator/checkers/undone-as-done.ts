@@ -102,9 +102,9 @@ function checkTasks(
   for (const op of undoableTasks(history)) {
     const counts = history.some((event) => isSchedule(event, op) && !gone.has(event));
     const since = history.findLast((event) => isSchedule(event, op))?.seq ?? 0;
-    const end = history.findLast((event) => event.op === op && isTaskEnd(event));
-    // It may have been scheduled again since, and its run terminated.
-    const idle = end?.meta?.neverBegan === true && end.seq > since;
+    // Of the last one: a retry of the run may have scheduled it again since an earlier one was given up.
+    const end = history.findLast((event) => event.op === op && isTaskEnd(event) && event.seq > since);
+    const idle = end?.meta?.neverBegan === true;
     if (idle && executions.some((one) => one.op === op && one.seq === since))
       found.push({ runId, text: `"${op}" was executed, but history says that it never began` });
     if (stopped && counts && !idle && taken.has(op) && !undone.has(UNDO + op))

@@ -1,5 +1,5 @@
 import type { Context } from "../../packages/holdfast/src/replay/context/context.ts";
-import { errorText, isCancellation, type Node, type OpKind, type Site } from "./program.ts";
+import { errorText, inBranch, isCancellation, loosened, type Node, type OpKind, type Site } from "./program.ts";
 
 interface ParallelNode {
   readonly kind: "parallel";
@@ -23,8 +23,13 @@ export const parallel: OpKind<ParallelNode> = {
     return { kind: "parallel", branches, mode, limit: dice.chance(0.2) ? 1 : undefined };
   },
   async run({ branches, mode, limit }, site) {
-    if (mode === "native") return Promise.all(branches.map((branch) => runChain(branch, site)));
-    const functions = branches.map((branch) => (ctx: Context) => runChain(branch, { ...site, ctx }));
+    if (mode === "native") {
+      // When one of them fails, nobody waits for the others, and nobody stops them.
+      const locks = loosened(site.locks);
+      return Promise.all(branches.map((branch) => runChain(branch, { ...site, locks })));
+    }
+    const locks = mode === "fail-fast" ? inBranch(site.locks) : site.locks;
+    const functions = branches.map((branch) => (ctx: Context) => runChain(branch, { ...site, ctx, locks }));
     const options = limit === undefined ? {} : { limit };
     if (mode === "fail-fast") return site.ctx.parallel(functions, options);
     const settled = await site.ctx.parallel(functions, { ...options, onError: "collect-all" });

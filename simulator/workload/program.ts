@@ -86,6 +86,19 @@ export interface Seen {
 export interface InLock {
   readonly name: string;
   readonly held: HeldLock;
+  /** It is around a branch that is canceled when another one has won or failed. */
+  readonly branched?: true;
+  /** The function inside of it need not wait for this part, which then goes on without the lock. */
+  readonly loose?: true;
+}
+
+/** For a part that nobody cancels, and that may go on when nobody waits for it. */
+export function loosened(locks: readonly InLock[]): readonly InLock[] {
+  return locks.map((own) => ({ ...own, loose: true }));
+}
+
+export function inBranch(locks: readonly InLock[]): readonly InLock[] {
+  return locks.map((own) => ({ ...own, branched: true }));
 }
 
 /** The process that runs a workflow, as its steps see it. */

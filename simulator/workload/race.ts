@@ -1,6 +1,6 @@
 import type { Context } from "../../packages/holdfast/src/replay/context/context.ts";
 import { runChain } from "./parallel.ts";
-import type { Node, OpKind } from "./program.ts";
+import { inBranch, type Node, type OpKind } from "./program.ts";
 import { sleep } from "./sleep.ts";
 import { step } from "./step.ts";
 import { task } from "./task.ts";
@@ -27,7 +27,8 @@ export const race: OpKind<RaceNode> = {
     return { kind: "race", branches };
   },
   async run({ branches }, site) {
-    const functions = branches.map((branch) => (ctx: Context) => runChain(branch, { ...site, ctx }));
+    const locks = inBranch(site.locks);
+    const functions = branches.map((branch) => (ctx: Context) => runChain(branch, { ...site, ctx, locks }));
     const { winner, value } = await site.ctx.race(functions);
     return { winner, value };
   },

@@ -13,5 +13,9 @@ export const shield: OpKind<ShieldNode> = {
     const body = nodes(1, 2);
     return body.length === 0 ? undefined : { kind: "shield", body };
   },
-  run: ({ body }, site) => site.ctx.uncancelable((ctx) => runChain(body, { ...site, ctx, shielded: true })),
+  run({ body }, site) {
+    // A branch that has lost is not waited for, although this part of it goes on.
+    const locks = site.locks.map((own) => (own.branched ? { ...own, loose: true as const } : own));
+    return site.ctx.uncancelable((ctx) => runChain(body, { ...site, ctx, locks, shielded: true }));
+  },
 };

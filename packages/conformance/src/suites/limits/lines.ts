@@ -196,6 +196,18 @@ export const lines: Suite = {
       expect(new Set(await t.queues.claimed(worker))).toEqual(new Set([a2, b2]));
     },
 
+    "a key at its own limit does not hide those behind it": async (t) => {
+      const worker = await t.worker();
+      await t.queues.start(1, { key: "a" });
+      expect(await t.queues.claimed(worker)).toHaveLength(1);
+      // All that "a" may have. For the two other places there are two other keys.
+      await t.queues.set({ concurrency: 3, perKey: { concurrency: 1 } });
+      const [first] = await t.queues.start(2);
+      await t.queues.start(1, { key: "a" });
+      const [b] = await t.queues.start(1, { key: "b" });
+      expect(new Set(await t.queues.claimed(worker))).toEqual(new Set([first, b]));
+    },
+
     "a key that comes now does not wait until the backlog of another one is sorted in": async (t) => {
       await t.queues.set({ concurrency: 1 });
       await t.startMany(Array.from({ length: 3 * SORTED_MAX }, () => t.newRun({ key: "a" })));

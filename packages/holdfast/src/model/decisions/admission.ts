@@ -84,7 +84,9 @@ export function admit<E>(
     const keys = room < 1 ? [] : lines.ready(Math.min(room, KEYS_MAX), passed);
     if (keys.length === 0) break;
     turns = true;
-    const shares = sharesOf(limits, keys, room, now);
+    // A key without a place of its own may hide others behind it: it is passed over before anything is given.
+    const full = keys.some((key) => freePlaces(keyLimits(limits, key.key), key, now) < 1);
+    const shares = full ? keys.map(() => 0) : sharesOf(limits, keys, room, now);
     for (const [i, key] of keys.entries()) {
       const share = shares[i] as number;
       const own = keyLimits(limits, key.key);

@@ -170,6 +170,11 @@ begin
               from ready r left join lateral (select count(*) as n from turns t where t.i = r.i) n on true) r
      where r.share is not null;
     exit when v_keys is null;
+    -- A key without a place of its own may hide others behind it: it is passed over before anything is given.
+    if 0 = any (v_shares) then
+      select array_agg(x.key order by x.i), array_agg(0) into v_keys, v_shares
+        from unnest(v_keys, v_shares) with ordinality as x(key, share, i) where x.share = 0;
+    end if;
     v_turns := true;
     for v_i in 1..cardinality(v_keys) loop
       select x.* into k from limited_keys x where x.limited_id = p_limited and x.key = v_keys[v_i];
