@@ -88,7 +88,7 @@ describe("the page", () => {
   test("is the same for the same results", () => {
     expect(generatedParts(results)).toEqual(generatedParts(structuredClone(results)));
     const { goals, workloads, settings } = generatedParts(results);
-    expect(goals).toContain("steps/s over DBOS | at least 15 times | 20 | yes |");
+    expect(goals).toContain("steps/s over DBOS | at least 45 times | 20 | no |");
     expect(workloads).toContain("| DBOS Transact | 1,000 | 20 |");
     expect(settings).toContain("| DBOS Transact | pool 20 |");
     expect(goals).not.toContain("trial");

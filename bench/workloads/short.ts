@@ -55,7 +55,7 @@ export const bulk: Workload = {
       of: ["bulk", "runsPerSecond"],
       over: "holdfast-postgres",
       under: ["graphile-worker"],
-      atLeast: 0.5,
+      atLeast: 0.65,
     }),
   ],
 };

@@ -43,7 +43,7 @@ export const signals: Workload = {
       of: ["signals", "runsPerSecond"],
       over: "holdfast-postgres",
       under: ["dbos", "openworkflow", "restate"],
-      atLeast: 8,
+      atLeast: 10,
     }),
   ],
 };

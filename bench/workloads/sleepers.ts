@@ -38,7 +38,7 @@ export const sleepers: Workload = {
     {
       text: `10,000 sleepers on ${title}: growth of the worker's resident memory while all are asleep`,
       figure: (m: Medians) => m.value("sleepers", `holdfast-${store}`, "rssGrowthMiB"),
-      atMost: 30,
+      atMost: 40,
       unit: "MiB",
     },
     {
