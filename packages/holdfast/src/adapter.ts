@@ -45,7 +45,7 @@ export {
   type TaskBacklog,
   type TaskKind,
 } from "./model/backlog.ts";
-export { batchNamespace, isBatchNamespace } from "./model/batch.ts";
+export { batchNamespace, isBatchNamespace, RESERVED_PREFIX } from "./model/batch.ts";
 export type { CalendarSpec } from "./model/calendar-spec.ts";
 export { CLOSE_POLICIES, type ClosePolicy, type Lineage, type RunName } from "./model/child.ts";
 export {

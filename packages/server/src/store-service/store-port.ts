@@ -11,6 +11,7 @@ import type { Authenticator, Credentials } from "../access/authenticator.ts";
 import { isAllowed, type Principal } from "../access/principal.ts";
 import { type NodeResponse, sendText } from "../port/answers.ts";
 import { factsOf, type NodeRequest } from "../port/request-facts.ts";
+import { endWithHeaders, grpcMessage } from "../port/refused-call.ts";
 import type { Admission } from "./admission.ts";
 import type { Caller } from "./caller.ts";
 import { serveSession } from "./http2-session.ts";
@@ -130,13 +131,9 @@ function credentialsOf(request: NodeRequest): Credentials {
 }
 
 function refuse(stream: ServerHttp2Stream, error: unknown): void {
-  if (stream.destroyed || stream.headersSent) return;
   const { status, message } = told(error);
-  const headers = { ":status": 200, "content-type": "application/grpc+proto" };
-  stream.respond(
-    { ...headers, "grpc-status": `${status}`, "grpc-message": encodeURIComponent(message) },
-    { endStream: true },
-  );
+  const said = { "grpc-status": `${status}`, "grpc-message": grpcMessage(message) };
+  endWithHeaders(stream, { "content-type": "application/grpc+proto", ...said });
 }
 
 function told(error: unknown): { readonly code: string; readonly status: number; readonly message: string } {
