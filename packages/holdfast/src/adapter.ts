@@ -1,5 +1,6 @@
 /** For packages that implement the ports: the ports themselves, the model, the errors. It may change in any minor version. */
 export { readSpec, timesBetween } from "./calendar/index.ts";
+export { isCloseReason } from "./calls/close-reason.ts";
 export type { Client } from "./client/client.ts";
 export type { ClientInTransaction, JoinedCalls } from "./client/client-in-transaction.ts";
 export { type ClientStore, clientStore } from "./client/client-on.ts";

@@ -202,6 +202,7 @@ function makeParts(options: ServerOptions, opened: OpenedClients) {
       service: sessions,
       authenticator,
       admission: new Admission(limits, namespaces),
+      audit,
       clock,
       log,
       recheckMs: options.sessions?.recheckMs ?? RECHECK_MS,

@@ -8,7 +8,7 @@ import { type CreateTokenResponse, ErrorDetailSchema, Role, RpcCode, toRefusal }
 import { type Clock, HoldfastError, isHoldfastError, type Logger, valueFault } from "holdfast/adapter";
 import type { AuditLog } from "../access/audit-log.ts";
 import type { Authenticator } from "../access/authenticator.ts";
-import { type NamespaceRules, requireNamespaceName } from "../access/namespace-rules.ts";
+import { isNamespaceName, type NamespaceRules, requireNamespaceName } from "../access/namespace-rules.ts";
 import type { Permission, Permissions } from "../access/permissions.ts";
 import { ALL_NAMESPACES, ANYONE, ownNamespace, type Principal, requireAllowed } from "../access/principal.ts";
 import type { RateLimits } from "../access/rate-limits.ts";
@@ -169,6 +169,7 @@ export class Guard {
       if (permission.role !== null) {
         principal = await this.principalOf(context);
         requireReadable(message);
+        namespace = namedIn(permission, message as Named, principal);
         namespace = await this.#admit(permission, method, message as Named, principal);
       }
       answer = await perform(principal, namespace);
@@ -279,6 +280,12 @@ export class Guard {
 }
 
 /** The id and the role of a key that a call has made. */
+/** Where a call that is refused is kept: in the log of the namespace that it names, if there can be one. */
+function namedIn({ scope }: Permission, { namespace: given }: Named, principal: Principal): string {
+  const namespace = typeof given === "string" && given !== "" ? given : ownNamespace(principal);
+  return scope === "namespace" && isNamespaceName(namespace) ? namespace : ALL_NAMESPACES;
+}
+
 function madeKey(answer: unknown): string | undefined {
   const { token, info } = (answer ?? {}) as Partial<CreateTokenResponse>;
   return token && info ? `${info.id} (${Role[info.role].toLowerCase()})` : undefined;
