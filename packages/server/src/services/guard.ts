@@ -13,6 +13,7 @@ import type { Permission, Permissions } from "../access/permissions.ts";
 import { ALL_NAMESPACES, ANYONE, ownNamespace, type Principal, requireAllowed } from "../access/principal.ts";
 import type { RateLimits } from "../access/rate-limits.ts";
 import type { ClientPool } from "../client-pool.ts";
+import { patiently } from "../patience.ts";
 import { contextValuesOf, type NodeRequest, requestFacts } from "../port/request-facts.ts";
 import type { ServerCounts } from "../port/server-counts.ts";
 import type { Call, Handlers } from "./call.ts";
@@ -168,8 +169,8 @@ export class Guard {
     try {
       if (permission.role !== null) {
         principal = await this.principalOf(context);
-        requireReadable(message);
         namespace = namedIn(permission, message as Named, principal);
+        requireReadable(message);
         namespace = await this.#admit(permission, method, message as Named, principal);
       }
       answer = await perform(principal, namespace);
@@ -233,7 +234,7 @@ export class Guard {
     if (!mayNameAll) requireNamespaceName(namespace);
     const { limits, namespaces } = this.#params;
     if (limit) limits.take(limit, [`key "${principal.id}"`, `namespace "${namespace}"`]);
-    if (needsEnabled) await namespaces.requireEnabled(namespace);
+    if (needsEnabled) await patiently(this.#params.clock, () => namespaces.requireEnabled(namespace));
     return namespace;
   }
 
@@ -279,13 +280,13 @@ export class Guard {
   }
 }
 
-/** The id and the role of a key that a call has made. */
 /** Where a call that is refused is kept: in the log of the namespace that it names, if there can be one. */
 function namedIn({ scope }: Permission, { namespace: given }: Named, principal: Principal): string {
   const namespace = typeof given === "string" && given !== "" ? given : ownNamespace(principal);
   return scope === "namespace" && isNamespaceName(namespace) ? namespace : ALL_NAMESPACES;
 }
 
+/** The id and the role of a key that a call has made. */
 function madeKey(answer: unknown): string | undefined {
   const { token, info } = (answer ?? {}) as Partial<CreateTokenResponse>;
   return token && info ? `${info.id} (${Role[info.role].toLowerCase()})` : undefined;
