@@ -148,7 +148,7 @@ export {
 export { DEFAULT_LIMITS } from "./model/limits.ts";
 export { type LockRequest, lockMessageId, type NewLock } from "./model/lock.ts";
 export { isOrder, isResult, isTaskResult, type Message, type MessageKind, type ReplyAddress } from "./model/message.ts";
-export { valueFault } from "./model/names.ts";
+export { nameFault, valueFault } from "./model/names.ts";
 export { nearestName } from "./model/nearest-name.ts";
 export { parkNote, resumeNote, senderOf, type Who } from "./model/operator-notes.ts";
 export { BY_A_PERSON, type ParkedBy, withParker } from "./model/parked-by.ts";
