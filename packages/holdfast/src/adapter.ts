@@ -1,5 +1,6 @@
 /** For packages that implement the ports: the ports themselves, the model, the errors. It may change in any minor version. */
 export { readSpec, timesBetween } from "./calendar/index.ts";
+export { isCloseReason } from "./calls/close-reason.ts";
 export type { Client } from "./client/client.ts";
 export type { ClientInTransaction, JoinedCalls } from "./client/client-in-transaction.ts";
 export { type ClientStore, clientStore } from "./client/client-on.ts";
@@ -45,7 +46,7 @@ export {
   type TaskBacklog,
   type TaskKind,
 } from "./model/backlog.ts";
-export { batchNamespace, isBatchNamespace } from "./model/batch.ts";
+export { batchNamespace, isBatchNamespace, RESERVED_PREFIX } from "./model/batch.ts";
 export type { CalendarSpec } from "./model/calendar-spec.ts";
 export { CLOSE_POLICIES, type ClosePolicy, type Lineage, type RunName } from "./model/child.ts";
 export {
@@ -147,7 +148,7 @@ export {
 export { DEFAULT_LIMITS } from "./model/limits.ts";
 export { type LockRequest, lockMessageId, type NewLock } from "./model/lock.ts";
 export { isOrder, isResult, isTaskResult, type Message, type MessageKind, type ReplyAddress } from "./model/message.ts";
-export { valueFault } from "./model/names.ts";
+export { nameFault, valueFault } from "./model/names.ts";
 export { nearestName } from "./model/nearest-name.ts";
 export { parkNote, resumeNote, senderOf, type Who } from "./model/operator-notes.ts";
 export { BY_A_PERSON, type ParkedBy, withParker } from "./model/parked-by.ts";

@@ -190,9 +190,19 @@ const STORE_MESSAGES: Readonly<Record<string, string>> = {
   store_refused: "The store of the server cannot keep this data; the log of the server has the details.",
 };
 
+/** Reads are answered, and writes are not: whoever is told that the store is away looks for the fault where there is none. */
+const DISK_FULL =
+  "The disk of the server's store is full: it can be read, but not written. Nothing has happened. Free some space there, and repeat the call.";
+/** SQLITE_FULL, also with more in its upper bytes; `disk_full` of PostgreSQL. */
+const SQLITE_FULL = 13;
+const SQL_STATE_FULL = "53100";
+
 function shownMessage({ code, message, data }: HoldfastError): string {
+  const { errcode, sqlState } = data;
   const isOfStore = "where" in data || "file" in data;
-  const words = (isOfStore ? STORE_MESSAGES[code] : undefined) ?? inWireWords(message, data);
+  const isFull = (typeof errcode === "number" && (errcode & 0xff) === SQLITE_FULL) || sqlState === SQL_STATE_FULL;
+  const ofStore = code === "store_unavailable" && isFull ? DISK_FULL : STORE_MESSAGES[code];
+  const words = (isOfStore ? ofStore : undefined) ?? inWireWords(message, data);
   return shortened(words, MESSAGE_LENGTH_MAX);
 }
 

@@ -27,6 +27,7 @@ import { GuestRuns } from "./guests/guest-runs.ts";
 import type { MountedPages } from "./mounted-pages.ts";
 import type { RunningService, ServiceHost } from "./mounted-service.ts";
 import { browserRules } from "./port/browser-rules.ts";
+import { COMPRESSIONS } from "./port/compressions.ts";
 import { Listener } from "./port/listener.ts";
 import { openApi } from "./port/open-api.ts";
 import { contextValuesOf } from "./port/request-facts.ts";
@@ -57,6 +58,7 @@ import { Webhooks } from "./webhooks.ts";
 const READING = {
   readMaxBytes: 8 * 1024 * 1024,
   jsonOptions: { ignoreUnknownFields: false },
+  acceptCompression: COMPRESSIONS,
   interceptors: [callTrace],
 };
 /** Of services with calls that anybody may make: nobody who has no token makes the server keep more. */
@@ -202,6 +204,7 @@ function makeParts(options: ServerOptions, opened: OpenedClients) {
       service: sessions,
       authenticator,
       admission: new Admission(limits, namespaces),
+      audit,
       clock,
       log,
       recheckMs: options.sessions?.recheckMs ?? RECHECK_MS,

@@ -1,10 +1,14 @@
 /** What a webhook's body says. */
+import type { ServerResponse } from "node:http";
+import { constants } from "node:http2";
+import type { Readable } from "node:stream";
 import { isTooDeep, JSON_DEPTH_MAX } from "@holdfast/protocol";
 import { HoldfastError } from "holdfast/adapter";
+import type { NodeResponse } from "./port/answers.ts";
 import type { NodeRequest } from "./port/request-facts.ts";
 
 export const BODY_BYTES_MAX = 1024 * 1024;
-/** A body that is too large is read to its end, so that its connection can be used again; beyond this it is cut off. */
+/** A body that is too large is read to its end, so that its connection can be used again; beyond this the connection is closed. */
 const DRAINED_BYTES_MAX = 8 * 1024 * 1024;
 /** Strings, which are skipped, and numbers of a text that is JSON. */
 const TOKENS = /"(?:[^"\\]+|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
@@ -13,7 +17,8 @@ const WHOLE = /^-?\d+$/;
 export async function bodyOf(request: NodeRequest): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
-  for await (const chunk of request) {
+  // Without an end to it when this stops reading: the answer is still to come.
+  for await (const chunk of (request as Readable).iterator({ destroyOnReturn: false })) {
     length += (chunk as Buffer).length;
     if (length <= BODY_BYTES_MAX) chunks.push(chunk as Buffer);
     else if (length > DRAINED_BYTES_MAX) break;
@@ -21,6 +26,14 @@ export async function bodyOf(request: NodeRequest): Promise<Buffer> {
   if (length > BODY_BYTES_MAX)
     throw new HoldfastError("payload_too_large", `The body has more than ${BODY_BYTES_MAX} bytes.`);
   return Buffer.concat(chunks);
+}
+
+/** Ends the connection with the answer, or the stream: what is still to come of the request is read by nobody. */
+export function closeAfter(request: NodeRequest, response: NodeResponse): void {
+  if ("stream" in request) {
+    const { stream } = request;
+    (response as NodeJS.EventEmitter).once("finish", () => stream.close(constants.NGHTTP2_NO_ERROR));
+  } else (response as ServerResponse).setHeader("connection", "close");
 }
 
 /** The text of the body, which is JSON. */
@@ -36,15 +49,16 @@ export function jsonTextOf(body: Buffer): string {
 }
 
 /** The text or the number at the path. A number keeps its digits, also those that a double has no room for. */
-export function idAt(json: string, path: string): string {
+export function textAt(json: string, path: string, what: "id" | "key"): string {
   const found = valueAt(JSON.parse(json), path);
   if (typeof found === "string" && found !== "") return found;
   if (typeof found !== "number")
-    throw bad(`The body has no text or number at "${path}", where the id of the run should be.`);
+    throw bad(`The body has no text or number at "${path}", where the ${what} of the run should be.`);
   const quoted = json.replace(TOKENS, (token) => (token.startsWith('"') ? token : `"${token}"`));
   const digits = valueAt(JSON.parse(quoted), path) as string;
   if (WHOLE.test(digits)) return digits;
-  throw bad(`The number at "${path}" is ${digits.slice(0, 40)}. An id is a text, or a whole number without exponent.`);
+  const rule = `The ${what} of a run is a text, or a whole number without exponent.`;
+  throw bad(`The number at "${path}" is ${digits.slice(0, 40)}. ${rule}`);
 }
 
 function valueAt(value: unknown, path: string): unknown {

@@ -13,7 +13,7 @@ import type { RateLimits } from "./access/rate-limits.ts";
 import type { ClientPool } from "./client-pool.ts";
 import { type NodeResponse, sendJson } from "./port/answers.ts";
 import { factsOf, type NodeRequest } from "./port/request-facts.ts";
-import { bad, bodyOf, idAt, jsonTextOf } from "./webhook-body.ts";
+import { bad, bodyOf, closeAfter, jsonTextOf, textAt } from "./webhook-body.ts";
 
 const DELIVERY_LENGTH_MAX = 200;
 /** A delivery that comes again is looked for in all runs of its id, so many at a time. */
@@ -50,13 +50,19 @@ export class Webhooks {
   }
 
   async answer(request: NodeRequest, path: string, response: NodeResponse): Promise<void> {
+    if (request.method !== "POST") {
+      response.setHeader("allow", "POST");
+      return sendJson(response, 405, { code: "unimplemented", message: "Webhooks are delivered with POST." });
+    }
     try {
-      if (request.method !== "POST") throw bad("Webhooks are delivered with POST.");
       sendJson(response, 200, await this.#deliver(request, path));
     } catch (error) {
       const { code, message, detail } = toRefusal(error);
       if (code === RpcCode.Internal) this.#params.log.error({ error: String(error) }, "a webhook failed");
       const isTooLarge = isHoldfastError(error, "payload_too_large");
+      if (isTooLarge && !request.complete) closeAfter(request, response);
+      const waitSeconds = Math.ceil(Number(detail.retryAfterMs) / 1_000);
+      if (waitSeconds > 0) response.setHeader("retry-after", String(waitSeconds));
       sendJson(response, isTooLarge ? 413 : (HTTP_STATUS[code] ?? 500), { code: detail.metadata["code"], message });
     }
   }
@@ -98,15 +104,17 @@ export class Webhooks {
   #act(namespace: string, name: string, webhook: WebhookSettings, delivery: string, body: Buffer) {
     const json = jsonTextOf(body);
     const payload = new RawPayload(new Uint8Array(body));
-    const id = webhook.idPath === undefined ? `${name}:${delivery}` : idAt(json, webhook.idPath);
+    const { idPath, keyPath } = webhook;
+    const id = idPath === undefined ? `${name}:${delivery}` : textAt(json, idPath, "id");
+    const key = keyPath === undefined ? {} : { key: textAt(json, keyPath, "key") };
     return this.#params.clients.use(namespace, async ({ raw }) => {
       const { workflow, signal: signalName } = webhook;
       if (signalName === undefined) {
         // A delivery that comes again finds its run, also after that has ended.
-        const run = await raw.start(workflow as string, payload, { id });
+        const run = await raw.start(workflow as string, payload, { id, ...key });
         return { runId: run.runId };
       }
-      return signalOnce({ client: raw, workflow, signalName, id, delivery, payload });
+      return signalOnce({ client: raw, workflow, signalName, id, key, delivery, payload });
     });
   }
 }
@@ -116,6 +124,8 @@ interface SignalDelivery {
   readonly workflow: string | undefined;
   readonly signalName: string;
   readonly id: string;
+  /** Of a run that is started. */
+  readonly key: { readonly key?: string };
   readonly delivery: string;
   readonly payload: RawPayload;
 }
@@ -125,7 +135,7 @@ interface SignalDelivery {
  * open one gets the signal by its own run id. If it ends in between, and another run begins, they are all asked again.
  */
 async function signalOnce(given: SignalDelivery): Promise<{ readonly runId: string }> {
-  const { client, workflow, signalName, id, delivery, payload } = given;
+  const { client, workflow, signalName, id, key, delivery, payload } = given;
   const definition = signal<unknown>(signalName);
   const has = async (runId: string): Promise<boolean> => {
     try {
@@ -148,7 +158,7 @@ async function signalOnce(given: SignalDelivery): Promise<{ readonly runId: stri
     await handle.signal(definition, payload, { id: delivery });
     return { runId: (await handle.describe()).runId };
   }
-  return client.signalWithStart(workflow, payload, definition, payload, { id, signalId: delivery });
+  return client.signalWithStart(workflow, payload, definition, payload, { id, ...key, signalId: delivery });
 }
 
 interface AskedRuns {

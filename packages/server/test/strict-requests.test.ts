@@ -1,4 +1,5 @@
 // What a request does not say clearly is refused, and nothing happens.
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import { createClient } from "@connectrpc/connect";
 import { BatchWorkflowsRequest_Action as Action, WorkflowService, WorkflowStatus } from "@holdfast/protocol";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -118,4 +119,19 @@ test("messages name calls and fields, not what the library calls them", async ()
   expect(said[0]?.message).toContain("page_token was not returned with an earlier page");
   expect((said.at(-1) as unknown as { reason: string }).reason).toContain("ResumeWorkflow lets it continue");
   for (const one of said) expect(JSON.stringify(one)).not.toMatch(/\b(hf|handle)\.\w|\bthe cursor\b/);
+});
+
+test.each([
+  ["br", brotliCompressSync],
+  ["gzip", gzipSync],
+])("a body that is said to be %s, and cannot be decompressed, is refused", async (encoding, compress) => {
+  const whole = compress(JSON.stringify({ namespace: "default" }));
+  const ask = async (body: Uint8Array) => {
+    const headers = { "content-type": "application/json", "content-encoding": encoding };
+    const path = "/holdfast.v1.WorkflowService/ListWorkflows";
+    return (await fetch(t.server.url + path, { method: "POST", headers, body })).status;
+  };
+  expect(await ask(whole)).toBe(200);
+  expect(await ask(whole.subarray(0, -3))).toBe(400);
+  expect(await ask(Buffer.from("nonsense"))).toBe(400);
 });

@@ -1,7 +1,9 @@
 import { createHmac } from "node:crypto";
 import http from "node:http";
+import net from "node:net";
 import { createClient } from "@connectrpc/connect";
 import { AdminService, NamespaceService, WorkflowService } from "@holdfast/protocol";
+import { workflow } from "holdfast";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type ServerUnderTest, serverUnderTest, silent } from "./server-under-test.ts";
 
@@ -108,6 +110,62 @@ test("a body that is too large is 413, and its connection can be used again", as
   } finally {
     agent.destroy();
   }
+});
+
+test("a body that is far too large is 413, and ends its connection", async () => {
+  const size = 9 * 1024 * 1024;
+  const socket = net.connect(t.server.port, "127.0.0.1");
+  let answer = "";
+  socket.on("data", (chunk) => {
+    answer += chunk;
+  });
+  // It may be reset while this still sends.
+  socket.on("error", () => {});
+  const closed = new Promise<void>((resolve) => void socket.once("close", () => resolve()));
+  socket.write(`POST /hooks/shop/go HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: ${size}\r\n\r\n`);
+  // One byte is still to come.
+  socket.write(Buffer.alloc(size - 1, 0x20));
+  await closed;
+  expect(answer).toMatch(/^HTTP\/1\.1 413 /);
+  expect(answer).toMatch(/\r\nconnection: close\r\n/i);
+});
+
+test("a workflow with a key gets it from the body", async () => {
+  const namespace = "shop";
+  const keyed = workflow({ name: "keyed", key: (input: { tenant: string }) => input.tenant }, async () => {});
+  const hf = await t.connect(namespace);
+  await hf.worker({ workflows: [keyed] }).start();
+  const namespaces = createClient(NamespaceService, t.transport());
+  const keyPath = "tenant.id";
+  const { namespace: changed } = await namespaces.updateNamespace({
+    namespace,
+    webhooks: { keyed: { workflowType: "keyed", keyPath, secret } },
+  });
+  expect(changed?.webhooks["keyed"]).toMatchObject({ keyPath });
+  const { status, runId = "" } = await deliver("shop/keyed", '{"tenant":{"id":12345678901234567890}}');
+  expect(status).toBe(200);
+  expect(await hf.get({ runId }).describe()).toMatchObject({ key: "12345678901234567890" });
+  expect(await deliver("shop/keyed", "{}", "d-2")).toMatchObject({
+    status: 400,
+    message: expect.stringContaining("where the key of the run should be"),
+  });
+});
+
+test.each([
+  [{ signal: "paid" }, "its signal would reach no run"],
+  [{ signal: "paid", externalIdPath: "id", keyPath: "key" }, "it starts no run"],
+  [{ workflowType: "holdfast.batch" }, 'begins with "holdfast."'],
+  [{ workflowType: "o".repeat(201) }, "201 characters"],
+  [{ workflowType: "order", signal: "a\nb" }, "control character"],
+])("a setting that can never work is refused: %j", async (webhook, why) => {
+  const namespaces = createClient(NamespaceService, t.transport());
+  const update = namespaces.updateNamespace({ namespace: "shop", webhooks: { odd: { ...webhook, secret } } });
+  await expect(update).rejects.toThrow(why);
+});
+
+test("a delivery is a POST", async () => {
+  const answer = await fetch(`${t.server.url}/hooks/shop/go`);
+  expect([answer.status, answer.headers.get("allow")]).toEqual([405, "POST"]);
 });
 
 // The last one: from here on this address must wait.

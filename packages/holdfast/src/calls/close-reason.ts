@@ -25,6 +25,11 @@ export function closeReason(id: string, status?: ClosedStatus, reason?: unknown)
   return text.length <= REASON_LENGTH_MAX ? text : `${text.slice(0, REASON_LENGTH_MAX - 1)}…`;
 }
 
+/** Whether the text is such a reason, as far as one can tell. */
+export function isCloseReason(text: unknown): boolean {
+  return typeof text === "string" && /^parent ".*" (?:has |was |does not wait )/s.test(text);
+}
+
 type Parent = Pick<Run, "namespace" | "runId">;
 
 /** The reasons for the children that these runs close, by the run ids of parent and child. */

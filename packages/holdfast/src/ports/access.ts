@@ -74,6 +74,8 @@ export interface WebhookSettings {
   readonly signal?: string;
   /** The field of the body that has the id of the run: `order.id`. */
   readonly idPath?: string;
+  /** The field of the body that has the key of the run. */
+  readonly keyPath?: string;
   readonly secret: string;
 }
 

@@ -9,7 +9,7 @@ import { type NodeResponse, sendJson, sendText } from "./answers.ts";
 import { type BrowserRules, browserFault } from "./browser-rules.ts";
 import { callFault } from "./call-faults.ts";
 import { BODY_MS_MAX, type NodeHandler } from "./listener.ts";
-import { refuseCall } from "./refused-call.ts";
+import { refuseCall, withPlainMessages } from "./refused-call.ts";
 import { factsOf, type NodeRequest } from "./request-facts.ts";
 
 export interface RequestsParams {
@@ -87,6 +87,7 @@ export class Requests {
     // What throws in here would end the process: services build a URL of what the request says that its host is, if it says anything.
     const serve = (): void => {
       try {
+        if (isGrpc(request)) withPlainMessages(response);
         services(request, response);
       } catch {
         request.resume();
@@ -139,6 +140,11 @@ export class Requests {
       return false;
     }
   }
+}
+
+/** Not gRPC-Web, whose trailers are in the body. */
+function isGrpc({ headers }: NodeRequest): boolean {
+  return /^application\/grpc(?:\+|$)/.test(headers["content-type"] ?? "");
 }
 
 /** Slower than anybody is: the stream goes, or the whole connection where there is but one request. */

@@ -8,11 +8,12 @@ import { type CreateTokenResponse, ErrorDetailSchema, Role, RpcCode, toRefusal }
 import { type Clock, HoldfastError, isHoldfastError, type Logger, valueFault } from "holdfast/adapter";
 import type { AuditLog } from "../access/audit-log.ts";
 import type { Authenticator } from "../access/authenticator.ts";
-import { type NamespaceRules, requireNamespaceName } from "../access/namespace-rules.ts";
+import { isNamespaceName, type NamespaceRules, requireNamespaceName } from "../access/namespace-rules.ts";
 import type { Permission, Permissions } from "../access/permissions.ts";
 import { ALL_NAMESPACES, ANYONE, ownNamespace, type Principal, requireAllowed } from "../access/principal.ts";
 import type { RateLimits } from "../access/rate-limits.ts";
 import type { ClientPool } from "../client-pool.ts";
+import { patiently } from "../patience.ts";
 import { contextValuesOf, type NodeRequest, requestFacts } from "../port/request-facts.ts";
 import type { ServerCounts } from "../port/server-counts.ts";
 import type { Call, Handlers } from "./call.ts";
@@ -168,6 +169,7 @@ export class Guard {
     try {
       if (permission.role !== null) {
         principal = await this.principalOf(context);
+        namespace = namedIn(permission, message as Named, principal);
         requireReadable(message);
         namespace = await this.#admit(permission, method, message as Named, principal);
       }
@@ -232,7 +234,7 @@ export class Guard {
     if (!mayNameAll) requireNamespaceName(namespace);
     const { limits, namespaces } = this.#params;
     if (limit) limits.take(limit, [`key "${principal.id}"`, `namespace "${namespace}"`]);
-    if (needsEnabled) await namespaces.requireEnabled(namespace);
+    if (needsEnabled) await patiently(this.#params.clock, () => namespaces.requireEnabled(namespace));
     return namespace;
   }
 
@@ -276,6 +278,12 @@ export class Guard {
       refusal.metadata.set("retry-after", String(Math.ceil(Number(detail.retryAfterMs) / 1_000)));
     return refusal;
   }
+}
+
+/** Where a call that is refused is kept: in the log of the namespace that it names, if there can be one. */
+function namedIn({ scope }: Permission, { namespace: given }: Named, principal: Principal): string {
+  const namespace = typeof given === "string" && given !== "" ? given : ownNamespace(principal);
+  return scope === "namespace" && isNamespaceName(namespace) ? namespace : ALL_NAMESPACES;
 }
 
 /** The id and the role of a key that a call has made. */

@@ -8,6 +8,8 @@ import {
   type NamespaceChange,
   type NamespaceRow,
   type NamespaceSettings,
+  nameFault,
+  RESERVED_PREFIX,
   type WebhookSettings,
 } from "holdfast/adapter";
 import { type NamespaceRules, requireNamespaceName } from "../access/namespace-rules.ts";
@@ -99,18 +101,33 @@ function settingsWith(
 }
 
 function webhookOf(name: string, webhook: Webhook, before: WebhookSettings | undefined): WebhookSettings {
-  const { workflowType, signal, externalIdPath, secret: given } = webhook;
+  const { workflowType, signal, externalIdPath, keyPath, secret: given } = webhook;
   if (!/^[\w-]{1,100}$/.test(name))
     throw refused("webhooks", `has the name "${name.slice(0, 40)}": letters, digits, "-" and "_" only`);
   const secret = given === "" ? (before?.secret ?? "") : given;
   if (secret.length < SECRET_LENGTH_MIN)
     throw refused("secret", `of webhook "${name}" has fewer than ${SECRET_LENGTH_MIN} characters`);
+  requirePossible(name, webhook);
   return {
     secret,
     ...(workflowType === "" ? {} : { workflow: workflowType }),
     ...(signal === "" ? {} : { signal }),
     ...(externalIdPath === "" ? {} : { idPath: externalIdPath }),
+    ...(keyPath === "" ? {} : { keyPath }),
   };
+}
+
+/** A setting with which every delivery would be refused is refused when it is made. */
+function requirePossible(name: string, { workflowType, signal, externalIdPath, keyPath }: Webhook): void {
+  if (workflowType === "" && externalIdPath === "")
+    throw refused("external_id_path", `of webhook "${name}" is empty: its signal would reach no run`);
+  if (workflowType === "" && keyPath !== "")
+    throw refused("key_path", `of webhook "${name}" is set, but it starts no run: set workflow_type, too`);
+  for (const [field, text] of Object.entries({ workflow_type: workflowType, signal })) {
+    const isReserved = text.startsWith(RESERVED_PREFIX);
+    const fault = text === "" ? undefined : isReserved ? `begins with "${RESERVED_PREFIX}"` : nameFault(text);
+    if (fault !== undefined) throw refused(field, `of webhook "${name}" ${fault}`);
+  }
 }
 
 /** Without the secrets of webhooks. */
@@ -124,8 +141,8 @@ function toNamespace({
   updatedAt,
 }: NamespaceRow): Namespace {
   const webhooks = Object.entries(settings.webhooks ?? {}).map(
-    ([key, { workflow = "", signal = "", idPath = "" }]) =>
-      [key, { workflowType: workflow, signal, externalIdPath: idPath, secret: "" }] as const,
+    ([key, { workflow = "", signal = "", idPath = "", keyPath = "" }]) =>
+      [key, { workflowType: workflow, signal, externalIdPath: idPath, keyPath, secret: "" }] as const,
   );
   return create(NamespaceSchema, {
     id: name,

@@ -3,6 +3,7 @@ import { fromPayload, isEncrypted, type Payload } from "@holdfast/protocol";
 import { type Clock, DEFAULT_LIMITS, HoldfastError } from "holdfast/adapter";
 import type { NamespaceRules } from "../access/namespace-rules.ts";
 import type { RateLimits } from "../access/rate-limits.ts";
+import { patiently } from "../patience.ts";
 import type { Call } from "./call.ts";
 
 /** What the services of runs are made of. */
@@ -14,7 +15,7 @@ export interface WorkflowServiceParams {
 
 /** The bytes of a payload, unless the namespace takes only others. */
 export async function receivedPayload(
-  { namespaces, limits }: Pick<WorkflowServiceParams, "namespaces" | "limits">,
+  { clock, namespaces, limits }: WorkflowServiceParams,
   { namespace, principal }: Pick<Call, "namespace" | "principal">,
   payload: Payload | undefined,
   what: string,
@@ -23,7 +24,9 @@ export async function receivedPayload(
   if (raw === undefined) return undefined;
   requireSmall(raw.bytes.length, what);
   limits.take("bytes", [`key "${principal.id}"`, `namespace "${namespace}"`], raw.bytes.length);
-  if (!isEncrypted(payload) && (await namespaces.read(namespace))?.settings.requiresEncryption) {
+  if (isEncrypted(payload)) return raw;
+  const row = await patiently(clock, () => namespaces.read(namespace));
+  if (row?.settings.requiresEncryption) {
     const message = `The ${what} is not encrypted, as namespace "${namespace}" requires.`;
     throw new HoldfastError("invalid_argument", message, { data: { namespace } });
   }

@@ -3,6 +3,7 @@
  * connection. What is remembered here can be read again from the store: any server will do for the next call.
  */
 import { type Clock, HoldfastError, type Random, type Store, uuidV7 } from "holdfast/adapter";
+import { patiently } from "../patience.ts";
 
 const SEATS_MAX = 10_000;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -48,7 +49,7 @@ export class WorkerSeats {
     const { store, clock, random } = this.#params;
     const workerId = uuidV7(clock.now(), random.bytes(16));
     const { namespace, queues, workflows, tasks, leaseMs } = given;
-    const { live } = await store.workers.register({
+    const row = {
       namespace,
       workerId,
       name: name || `guest-${workerId.slice(-8)}`,
@@ -59,7 +60,9 @@ export class WorkerSeats {
       leaseMs,
       about: { options: { guest: true }, ...(version === "" ? {} : { program: version }) },
       ...(host === "" ? {} : { host, pid }),
-    });
+    };
+    // The id is new, and the same each time: repeated, it is the same worker.
+    const { live } = await patiently(clock, () => store.workers.register(row));
     if (!live) throw seatLost(workerId);
     const seat: Seat = { ...given, workerId, labels: offered(labels), draining: false, seenAt: clock.monotonic() };
     this.#keep(seat);

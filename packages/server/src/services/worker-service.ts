@@ -3,7 +3,15 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { RegisterResponseSchema } from "@holdfast/protocol";
 import { fromErrorDetail, type PollTaskRequest, type RegisterRequest, type WorkerService } from "@holdfast/protocol";
-import { type Clock, isHoldfastError, type Notifier, type Random, type Store, writeToken } from "holdfast/adapter";
+import {
+  type Clock,
+  isHoldfastError,
+  type Notifier,
+  type Random,
+  RESERVED_PREFIX,
+  type Store,
+  writeToken,
+} from "holdfast/adapter";
 import type { GuestRuns } from "../guests/guest-runs.ts";
 import { Attachment } from "./attachment.ts";
 import type { Call, Handlers } from "./call.ts";
@@ -134,6 +142,9 @@ async function register(
   if (names.length > NAMES_MAX) throw refused("task_types", `and the others are more than ${NAMES_MAX} names`);
   if (names.some((one) => one.length > 200 || one.includes("\u0000")))
     throw refused("register", "has a name of more than 200 characters, or with a NUL");
+  const reserved = [...workflowTypes, ...taskTypes].find((one) => one.startsWith(RESERVED_PREFIX));
+  if (reserved !== undefined)
+    throw refused("register", `has the name "${reserved}", which begins with "${RESERVED_PREFIX}": that is reserved`);
   const { workerId } = await seats.register({
     namespace,
     queues: [taskQueue === "" ? QUEUE_DEFAULT : taskQueue],

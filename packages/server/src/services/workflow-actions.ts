@@ -10,8 +10,9 @@ import {
   toWorkflowStatus,
   type WorkflowService,
 } from "@holdfast/protocol";
-import { type Batch, type BatchResult, type ListFilter, query, signal, update } from "holdfast";
+import { type Batch, type BatchResult, type ListFilter, query, type RunDescription, signal, update } from "holdfast";
 import { isHoldfastError } from "holdfast/adapter";
+import { patiently } from "../patience.ts";
 import type { Call, Handlers } from "./call.ts";
 import { pollMs } from "./long-poll.ts";
 import { handleOf, isOpen } from "./named-run.ts";
@@ -56,13 +57,7 @@ export function workflowActions(params: WorkflowServiceParams): Actions {
     async retryWorkflow(message, call) {
       const handle = handleOf(call, message);
       const run = await handle.describe();
-      if (message.mode === Mode.RESTART) {
-        const { workflow, input, version, queue, priority, id, runId } = run;
-        const own = id === runId ? {} : { id, ifClosed: "start" as const };
-        const options = { version, queue, priority, ...own };
-        const { created, runId: newRunId } = await call.client.start(workflow, input, options);
-        return { newRunId, alreadyRunning: !created };
-      }
+      if (message.mode === Mode.RESTART) return startAgain(params, call, run);
       if (isOpen(run.status)) return { newRunId: run.runId, alreadyRunning: true };
       await handle.retry(who(call, message.reason));
       return { newRunId: run.runId, alreadyRunning: false };
@@ -101,6 +96,16 @@ export function workflowActions(params: WorkflowServiceParams): Actions {
       return { batchId: id, matched: BigInt(matched), done: BigInt(done), skipped: BigInt(skippedCount) };
     },
   };
+}
+
+/** A start like any other, from the beginning of a run. */
+async function startAgain({ limits, namespaces, clock }: WorkflowServiceParams, call: Call, run: RunDescription) {
+  limits.take("starts", [`key "${call.principal.id}"`, `namespace "${call.namespace}"`]);
+  await patiently(clock, () => namespaces.requireEnabled(call.namespace));
+  const { workflow, input, version, queue, priority, id, runId } = run;
+  const own = id === runId ? {} : { id, ifClosed: "start" as const };
+  const { created, runId: newRunId } = await call.client.start(workflow, input, { version, queue, priority, ...own });
+  return { newRunId, alreadyRunning: !created };
 }
 
 type Received = (

@@ -109,6 +109,13 @@ const RULES: { readonly [M in StoreMethod]?: Rule<M> } = {
   },
   "tasks.beat": { values: ({ beats }) => beats.map(({ namespace, details: payload }) => ({ namespace, payload })) },
   "schedules.putIfRevision": {
+    // Times of schedules fire by themselves: what comes from a session is a new schedule, or somebody's start.
+    enabled: ({ puts }) =>
+      puts.flatMap(({ namespace, revision, starts }) => [
+        ...(revision === null ? [namespace] : []),
+        ...starts.map(({ run }) => run.namespace),
+      ]),
+    names: true,
     values: ({ puts }) =>
       puts.flatMap(({ namespace, input: payload, starts }) => [{ namespace, payload }, ...starts.map(inputOf)]),
   },

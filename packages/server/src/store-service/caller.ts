@@ -9,6 +9,18 @@ export interface Caller {
   readonly duties?: boolean;
   /** Throws if the call, which it may make, is one too many, or not possible now. */
   admit?(call: AdmittedCall): Promise<void>;
+  /** Who it is, for histories; undefined if nobody had to say. */
+  readonly id?: string | undefined;
+  /** Keeps what it has done as an operator, or was refused. */
+  audit?(done: AuditedOperation): void;
+}
+
+/** What an operator does, and how that went: `ok`, or the code of an error. */
+export interface AuditedOperation {
+  readonly action: string;
+  readonly namespace: string;
+  readonly subject: string;
+  readonly outcome: string;
 }
 
 /** A call whose caller has the role for it. */

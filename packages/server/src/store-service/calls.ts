@@ -22,6 +22,7 @@ import {
 import { isAdmitted } from "./admission.ts";
 import { type Caller, checkCall, hasRole, malformed, ownerOf } from "./caller.ts";
 import { CommitMerger, tooLate } from "./commit-merger.ts";
+import { isWithoutEffect, type Operation, operationsOf, signedBy } from "./operator-calls.ts";
 import { requireRegistration } from "./registration.ts";
 
 export interface CallsParams {
@@ -52,9 +53,25 @@ export class Calls {
   }
 
   /** The body of the answer. Rejects with what the caller is told. */
-  async make({ method, body, endsAt, caller, onParams }: IncomingCall): Promise<Uint8Array> {
+  async make(call: IncomingCall): Promise<Uint8Array> {
+    const { method, body, caller } = call;
     if (!isStoreMethod(method)) throw new HoldfastError("store_refused", `The server has no call "${shown(method)}".`);
     const params = method === "runs.commit" ? commitsOf(unpackBody(body)) : unpackBody(body);
+    const operations = caller.audit ? operationsOf(caller, method, params) : [];
+    if (operations.length === 0) return this.#make(call, method, params);
+    return audited(caller, operations, (onIdle) =>
+      this.#make(call, method, signedBy(caller, method, params), (answer) => {
+        if (isWithoutEffect(method, params, answer)) onIdle();
+      }),
+    );
+  }
+
+  async #make(
+    { body, endsAt, caller, onParams }: IncomingCall,
+    method: StoreMethod,
+    params: unknown,
+    note?: (answer: unknown) => void,
+  ): Promise<Uint8Array> {
     if (body.length > this.#params.payloadBytesMax) this.#checkPayloads(params);
     checkCall(caller, method, params);
     if (method === "workers.register") requireRegistration(method, params);
@@ -62,7 +79,9 @@ export class Calls {
     if (endsAt <= this.#params.clock.monotonic()) throw tooLate(method);
     onParams?.(method, params);
     try {
-      return packBody(await this.#call(method, params, endsAt, caller));
+      const answer = await this.#call(method, params, endsAt, caller);
+      note?.(answer);
+      return packBody(answer);
     } catch (error) {
       if (isHoldfastError(error)) throw error;
       // The store has stumbled: over parameters that are none, or over a bug of its own.
@@ -88,6 +107,26 @@ export class Calls {
     const { payloadBytesMax } = this.#params;
     const largest = largestPayload(params);
     if (largest > payloadBytesMax) throw payloadTooLarge(largest, payloadBytesMax);
+  }
+}
+
+/** Kept also if it was refused, or the store has not answered; not if nothing has happened. */
+async function audited<T>(
+  caller: Caller,
+  operations: readonly Operation[],
+  make: (onIdle: () => void) => Promise<T>,
+): Promise<T> {
+  let outcome = "ok";
+  let idle = false;
+  try {
+    return await make(() => {
+      idle = true;
+    });
+  } catch (error) {
+    outcome = isHoldfastError(error) ? error.code : "internal";
+    throw error;
+  } finally {
+    if (!idle) for (const operation of operations) caller.audit?.({ ...operation, outcome });
   }
 }
 

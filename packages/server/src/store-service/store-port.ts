@@ -7,12 +7,14 @@ import type { ServerHttp2Stream } from "node:http2";
 import { toRefusal } from "@holdfast/protocol";
 import { CALL_PATH, POLL_PATH, SESSION_PATH } from "@holdfast/protocol/store";
 import { type Clock, HoldfastError, isHoldfastError, type Logger, type Timer } from "holdfast/adapter";
+import type { AuditLog } from "../access/audit-log.ts";
 import type { Authenticator, Credentials } from "../access/authenticator.ts";
-import { isAllowed, type Principal } from "../access/principal.ts";
+import { ANYONE, isAllowed, type Principal } from "../access/principal.ts";
 import { type NodeResponse, sendText } from "../port/answers.ts";
+import { endWithHeaders, grpcMessage } from "../port/refused-call.ts";
 import { factsOf, type NodeRequest } from "../port/request-facts.ts";
 import type { Admission } from "./admission.ts";
-import type { Caller } from "./caller.ts";
+import type { AuditedOperation, Caller } from "./caller.ts";
 import { serveSession } from "./http2-session.ts";
 import type { MountedSession, StoreService } from "./store-service.ts";
 
@@ -29,6 +31,7 @@ export interface StorePortParams {
   readonly service: StoreService;
   readonly authenticator: Authenticator;
   readonly admission: Admission;
+  readonly audit: AuditLog;
   readonly clock: Clock;
   readonly log: Logger;
   readonly recheckMs: number;
@@ -56,7 +59,7 @@ export class StorePort {
     const { stream } = request;
     const credentials = credentialsOf(request);
     try {
-      const known = new KnownCaller(this.#params.admission, await this.#principalOf(credentials));
+      const known = new KnownCaller(this.#params, await this.#principalOf(credentials), credentials.address);
       if (!stream.destroyed) this.#watch(serveSession(this.#params.service, stream, known), stream, known, credentials);
     } catch (error) {
       refuse(stream, error);
@@ -64,10 +67,11 @@ export class StorePort {
   }
 
   async #unary(request: NodeRequest, path: string, response: NodeResponse): Promise<void> {
-    const { service, admission } = this.#params;
+    const { service } = this.#params;
+    const credentials = credentialsOf(request);
     let caller: Caller;
     try {
-      caller = new KnownCaller(admission, await this.#principalOf(credentialsOf(request)));
+      caller = new KnownCaller(this.#params, await this.#principalOf(credentials), credentials.address);
     } catch (error) {
       const { code, message } = told(error);
       return sendText(response, HTTP_STATUS.get(code) ?? 503, `${message}\n`);
@@ -112,17 +116,27 @@ export class StorePort {
 
 /** Whoever has logged in, by what is known of them now. */
 class KnownCaller implements Caller {
-  readonly #admission: Admission;
+  readonly #params: Pick<StorePortParams, "admission" | "audit">;
+  readonly #address: string;
   principal: Principal;
 
-  constructor(admission: Admission, principal: Principal) {
-    this.#admission = admission;
+  constructor(params: Pick<StorePortParams, "admission" | "audit">, principal: Principal, address: string) {
+    this.#params = params;
+    this.#address = address;
     this.principal = principal;
+  }
+
+  get id(): string | undefined {
+    return this.principal === ANYONE ? undefined : this.principal.id;
   }
 
   allows: Caller["allows"] = (role, namespace) => isAllowed(this.principal, role, namespace);
 
-  admit: NonNullable<Caller["admit"]> = (call) => this.#admission.admit(this.principal, call);
+  admit: NonNullable<Caller["admit"]> = (call) => this.#params.admission.admit(this.principal, call);
+
+  audit(done: AuditedOperation): void {
+    this.#params.audit.add({ ...done, actor: this.principal.id, address: this.#address });
+  }
 }
 
 function credentialsOf(request: NodeRequest): Credentials {
@@ -130,13 +144,9 @@ function credentialsOf(request: NodeRequest): Credentials {
 }
 
 function refuse(stream: ServerHttp2Stream, error: unknown): void {
-  if (stream.destroyed || stream.headersSent) return;
   const { status, message } = told(error);
-  const headers = { ":status": 200, "content-type": "application/grpc+proto" };
-  stream.respond(
-    { ...headers, "grpc-status": `${status}`, "grpc-message": encodeURIComponent(message) },
-    { endStream: true },
-  );
+  const said = { "grpc-status": `${status}`, "grpc-message": grpcMessage(message) };
+  endWithHeaders(stream, { "content-type": "application/grpc+proto", ...said });
 }
 
 function told(error: unknown): { readonly code: string; readonly status: number; readonly message: string } {

@@ -109,6 +109,13 @@ export declare type Webhook = Message<"holdfast.v1.Webhook"> & {
    * @generated from field: string secret = 4;
    */
   secret: string;
+
+  /**
+   * The key of the run, for a workflow that has one: the field of the JSON body at this path. Empty: none.
+   *
+   * @generated from field: string key_path = 5;
+   */
+  keyPath: string;
 };
 
 /**
