@@ -164,17 +164,13 @@ begin
       select r.i from ready r cross join lateral generate_series(0, r.free - 1) t(turn)
        order by r.virtual_time + t.turn::double precision / r.weight, r.i limit v_room
     )
-    -- Those without a share have others before them, or no place of their own: a share of 0 says that.
+    -- Those without a share have others before them, or no place of their own: a share of 0 says that. Such a key may hide others behind it:
+    -- it is passed over before anything is given.
     select array_agg(r.key order by r.i), array_agg(r.share order by r.i) into v_keys, v_shares
-      from (select r.key, r.i, case when r.free < 1 then 0 when n.n > 0 then n.n end::int as share
+      from (select r.key, r.i, case when r.free < 1 then 0 when n.n > 0 then n.n end::int as share, bool_or(r.free < 1) over () as hides
               from ready r left join lateral (select count(*) as n from turns t where t.i = r.i) n on true) r
-     where r.share is not null;
+     where case when r.hides then r.share = 0 else r.share is not null end;
     exit when v_keys is null;
-    -- A key without a place of its own may hide others behind it: it is passed over before anything is given.
-    if 0 = any (v_shares) then
-      select array_agg(x.key order by x.i), array_agg(0) into v_keys, v_shares
-        from unnest(v_keys, v_shares) with ordinality as x(key, share, i) where x.share = 0;
-    end if;
     v_turns := true;
     for v_i in 1..cardinality(v_keys) loop
       select x.* into k from limited_keys x where x.limited_id = p_limited and x.key = v_keys[v_i];
