@@ -145,9 +145,9 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
   {
     name: "acknowledges a signal before it is durable",
     file: "client/run-handle.ts",
-    find: "const outcome: DeliverOutcome = await this.#core.messages.add({ ...message, messageId, to: this.#ref() });",
+    find: "const outcome = await untilHere(this.#core, this.#ref(), (to) => this.#core.messages.add({ ...sent, to }));",
     replace:
-      'const outcome: DeliverOutcome = { outcome: "delivered", runId: null, status: null };\n    void this.#core.messages.add({ ...message, messageId, to: this.#ref() }).catch(() => {});',
+      'const outcome: DeliverOutcome = { outcome: "delivered", runId: null, status: null };\n    void this.#core.messages.add({ ...sent, to: this.#ref() }).catch(() => {});',
     caughtBy: "acknowledged",
   },
 ];
