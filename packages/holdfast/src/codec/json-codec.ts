@@ -4,7 +4,7 @@ import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import { EMPTY_PAYLOAD, type Payload } from "../model/payload.ts";
 import { readMarked } from "./marked-payload.ts";
 import { MARK_MAX } from "./payload-mark.ts";
-import { flatCopy, RecentValues } from "./recent-values.ts";
+import { flatCopy, isPrimitive, RecentValues } from "./recent-values.ts";
 import { DEPTH_MAX, TAG_KEY, TAG_KEY_JSON } from "./tag.ts";
 import { decodeTags } from "./tag-decoder.ts";
 import { encodeTags } from "./tag-encoder.ts";
@@ -111,19 +111,9 @@ export function isPlain(value: unknown): boolean {
 
 /** Whether JSON.stringify alone is enough. A cycle reaches the depth limit and goes to the slow path. */
 function isPlainJson(value: unknown, depth: number): boolean {
-  switch (typeof value) {
-    case "string":
-    case "boolean":
-      return true;
-    case "number":
-      return Number.isFinite(value) && !Object.is(value, -0);
-    case "object":
-      if (value === null) return true;
-      if (depth >= DEPTH_MAX || (value as { toJSON?: unknown }).toJSON !== undefined) return false;
-      return Array.isArray(value) ? isPlainList(value, depth + 1) : isPlainObject(value, depth + 1);
-    default:
-      return false;
-  }
+  if (typeof value !== "object" || value === null) return isPrimitive(value);
+  if (depth >= DEPTH_MAX || (value as { toJSON?: unknown }).toJSON !== undefined) return false;
+  return Array.isArray(value) ? isPlainList(value, depth + 1) : isPlainObject(value, depth + 1);
 }
 
 function isPlainList(values: readonly unknown[], depth: number): boolean {

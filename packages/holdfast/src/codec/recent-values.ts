@@ -79,7 +79,7 @@ function copyOf(value: Readonly<Record<string, unknown>>): object | undefined {
 }
 
 /** Whether JSON reads it as what it was. */
-function isPrimitive(value: unknown): boolean {
+export function isPrimitive(value: unknown): boolean {
   switch (typeof value) {
     case "string":
     case "boolean":
